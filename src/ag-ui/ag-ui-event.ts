@@ -98,22 +98,22 @@ export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
 
-/** A tool call that waits for a decision or a result, usually from the page. */
+/** A tool call that is waiting for a decision or a result, usually from the page. */
 export interface AGUIInterrupt extends AGUIAttribution {
   /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` splits this id again. */
   readonly id: string;
   /**
-   * Why the call waits. "input_required" is a custom wait that the page may answer. "external_result" means that the result or the
-   * answer comes from outside the page, for example from a webhook.
+   * Why the call is waiting. "input_required" means that middleware or a durable tool is waiting for an answer from the page.
+   * "external_result" means that the result or the answer comes from outside the page, for example from a webhook.
    */
   readonly reason: "approval_required" | "client_tool_input" | "input_required" | "external_result";
   /** A sentence that the page can show, such as `May "pay" run?`. */
   readonly message: string;
-  /** The tool call that waits. Absent if no call waits, for example when middleware waits before a request. */
+  /** The waiting tool call. Absent if no call is waiting, for example when middleware is waiting before a request. */
   readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };
-  /** `what` and `facts` are set for the reason "input_required". They come from the code that waits. */
+  /** Details. `what` and `facts` come from the waiting code, and are set only for the reason "input_required". */
   readonly metadata: {
     readonly kind: "approval" | "result" | "answer";
     readonly toolName: string;

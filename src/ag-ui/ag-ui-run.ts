@@ -1,4 +1,4 @@
-// Makes the AG-UI events of one run. Each nested run has a separate `AGUIRun`.
+// Builds the AG-UI events of one run. Each nested run has a separate `AGUIRun`.
 
 import type { EmittedPart } from "../core/types/loop-event.ts";
 import {
@@ -31,7 +31,7 @@ export class AGUIRun extends PageRun<AGUIEvent> {
   protected readonly handlers: Handlers = {
     "tool-progress": ({ callId, data, preliminary }) =>
       this.#custom("tool-progress", { toolCallId: this.toId(callId), data, ...(preliminary && { preliminary }) }),
-    // AG-UI cannot replace the arguments of a call, so the page gets the new ones with the decision.
+    // Sends edited arguments with the decision, because AG-UI cannot replace the arguments of a call.
     "approval-decided": ({ callId, decision, reason, question, args }) => {
       const interruptId = question === undefined ? undefined : this.toId(question);
       this.#custom("approval-decided", { toolCallId: this.toId(callId), decision, interruptId, args, reason });
@@ -125,11 +125,11 @@ export class AGUIRun extends PageRun<AGUIEvent> {
     if (isOver) this.endUnrun(call);
   }
 
-  /** AG-UI cannot remove text from a page. */
+  /** Marks discarded text, which AG-UI cannot remove from a page. */
   protected discardedChunk({ said }: DiscardedText): AGUIEvent | undefined {
     return said === undefined ? undefined : { type: "CUSTOM", name: "attempt-discarded", value: { messageId: said } };
   }
 
-  /** The event that ends the outermost run lists the interrupts. */
+  /** Does nothing, because the event that ends the outermost run lists the interrupts. */
   protected showWaits(): void {}
 }

@@ -9,7 +9,7 @@ interface NestedRun {
   readonly runId: string;
   readonly path: readonly string[];
   readonly events: AGUIRun;
-  /** "new" means that the nested run has had no event since its `run-start`. */
+  /** "new" means that no event has followed the nested run's `run-start` yet. */
   state: "new" | "open" | "suspended" | "over";
   /** True if the start of this nested run was also sent to pages with `from: "live"`. */
   isAnnounced: boolean;
@@ -42,8 +42,8 @@ export class NestedRuns {
   }
 
   /**
-   * Returns the `runId` of the newest nested run of a call. `path` is the ids of the outer calls and of the call itself,
-   * outermost first, joined by "/".
+   * Returns the `runId` of a call's newest nested run. `path` consists of the ids of the outer calls and the call itself, outermost first,
+   * joined by "/".
    */
   runIdAt(path: string): string | undefined {
     return this.#runAt(path)?.runId;

@@ -1,4 +1,4 @@
-// Makes the ids of calls on a page. Call ids are unique only within a run, but a page shows several runs.
+// Adds the `runId` to call ids on a page, because they are unique only within a run, but a page shows several runs.
 
 /** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, and a colon. */
 export function toPrefix(runId: string): string {

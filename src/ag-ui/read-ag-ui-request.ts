@@ -22,8 +22,7 @@ export interface AGUIRequest {
    */
   readonly message?: UserMessage | undefined;
   /**
-   * The `runId` of the run that `answers` belong to. Compare this `runId` with the run that waits, because
-   * another browser tab may show an earlier run.
+   * The `runId` of the run that `answers` belong to. Compare it with the waiting run's, because another browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
   /**
@@ -45,7 +44,7 @@ type Answer = readonly [id: string, answer: PageAnswer];
  *
  * A call is approved if its answer has the status `resolved` and `payload.approved: true`; otherwise the call is denied. Edited
  * arguments are read from `payload.args`, and results from `payload.result` or `payload.error`. The run rejects an answer to a
- * call that does not wait.
+ * call that is not waiting.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -63,8 +62,7 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // A page that answers an interrupt sends its whole history. If this history ends with a user message, the message is old and is
-  // ignored.
+  // Ignores the user message at the end of the history if the page answers an interrupt, because the message is then an old one.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(given.answers).length === 0)
@@ -134,7 +132,7 @@ function toParts(content: unknown): readonly unknown[] {
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** AG-UI 0.0 and 1.0 use different types for a file part. Converts either to a file part for `readUserMessage`. */
+/** Converts a file part for `readUserMessage`. AG-UI 0.0 and 1.0 use different types for it. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary")

@@ -86,8 +86,7 @@ interface Place {
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
 /**
- * Adds an id to each event. The id contains the position of the event in the run. Omits the events that a reconnecting page has
- * already received.
+ * Adds an id to each event, which contains the event's position in the run. Omits the events that a reconnecting page has already received.
  */
 class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
@@ -124,7 +123,7 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // If the page shows events from another source, the stream must end, because the page cannot remove these events.
+    // Ends the stream if the page shows events from another source, because it cannot remove them.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }

@@ -20,7 +20,7 @@ export interface AGUIThread {
   readonly messages: AGUIThreadMessage[];
   /** The live run, which the page can join. Null if no run is live. */
   readonly activeRun: { readonly runId: string } | null;
-  /** The tool calls that wait for the page. Null if no call waits. */
+  /** The tool calls that are waiting for the page. Null if there are none. */
   readonly interrupts: { readonly runId: string; readonly pending: AGUIInterrupt[] } | null;
 }
 

@@ -101,7 +101,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** A block that cannot be converted, such as a provider's file id, becomes text that names the type of the block. */
+/** Converts a content block. One that cannot be converted, such as a provider's file id, becomes text that names its type. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
@@ -163,8 +163,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
 }
 
 /**
- * False for a URL that is not http or https, such as "gs:". The model's service would read the content at that URL with the
- * permissions of the service.
+ * True for an http or https URL, and for base64. The model's service would read other URLs, such as "gs:", with its own permissions.
  */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });

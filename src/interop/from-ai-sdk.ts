@@ -116,7 +116,7 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** The signal and the transcript are getters, because both are expensive to make, and most tools read neither. */
+/** Makes the options for `execute`. The signal and transcript are getters, because both are expensive to make, and most tools read neither. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -132,8 +132,7 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /**
- * An `inputSchema` is a schema of any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()`
- * of the AI SDK.
+ * Reads an `inputSchema`: any library's schema, a function that returns one, or a result of the AI SDK's `jsonSchema()` or `zodSchema()`.
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;

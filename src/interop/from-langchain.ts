@@ -29,7 +29,7 @@ function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
   return {
     signal,
     ...(context === undefined ? {} : { context }),
-    // LangChain passes the progress of a generator tool to this callback.
+    // LangChain passes a generator tool's progress to this callback.
     callbacks: [{ handleToolEvent: (chunk: unknown) => progress(chunk) }],
   };
 }
@@ -41,7 +41,7 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
 
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/** For a tool without a schema, LangChain sets a zod 3 transform of `{ input }`, which cannot be converted to JSON Schema. */
+/** True if the tool takes plain text: for a tool without a schema, LangChain sets a zod 3 transform of `{ input }`. */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;

@@ -173,7 +173,7 @@ export function importTools(
   });
 }
 
-/** False for a promise, a Map or a Set, which would otherwise count as an object with no tools. */
+/** True for a plain object of tools. A promise, a Map or a Set would otherwise count as an object with no tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -195,7 +195,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Converts the schema only to detect an invalid schema now: the error would otherwise appear in the first run.
+  // Converts the schema only to detect an invalid one now. Otherwise, the error would appear only in the first run.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -22,7 +22,7 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** The number of characters that can be counted for one unit of work. */
+/** How many characters are counted in one unit of work. */
 const countedPerUnit = 1_024;
 /** Units of work per character, for a check of any format except "regex". */
 const unitsOfFormat = 1 / 8;
@@ -41,7 +41,7 @@ export const textKeywords: readonly Keyword[] = [
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
-    // A character has one or two UTF-16 code units, so a string of at most `limit` units has at most `limit` characters.
+    // Need not count: a character has one or two UTF-16 code units, so a string of at most `limit` units has at most `limit` characters.
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
     if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);
@@ -90,8 +90,7 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // The library's check of the format "url" is slow for long texts, so "url" is checked as "uri". JSON Schema has no format
-  // "url".
+  // Checks the format "url", which JSON Schema does not define, as "uri", because the library's check of "url" is slow for long texts.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
@@ -104,7 +103,7 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that forbid the limit itself. Later drafts have numbers. */
+/** The keywords for numbers. In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that forbid the limit itself, later numbers. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

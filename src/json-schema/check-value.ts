@@ -23,13 +23,13 @@ type Issue = Extract<Validation, { readonly issues: unknown }>["issues"][number]
 
 /**
  * The maximum work for one value, in units of about a microsecond. Each use of a schema part costs one unit. Long arrays, objects
- * and strings cost more. An example that needs the limit: a schema that refers to itself twice in `anyOf` doubles the work with
+ * and strings cost more. The limit is needed because, for example, a schema that refers to itself twice in `anyOf` doubles the work with
  * each level.
  */
 const maxUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** The number of characters that can be written for one unit of work. Objects and arrays are written as JSON to compare them. */
+/** How many characters of JSON are written in one unit of work. Objects and arrays are written as JSON to compare them. */
 const writtenPerUnit = 32;
 
 export interface Rules {
@@ -114,7 +114,7 @@ function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** Delays the error of an invalid keyword until a value is checked with the keyword. */
+/** Makes a check, or, for an invalid keyword, a check that throws the error as soon as a value is checked. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

@@ -101,7 +101,7 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** `judge` checks a value. `problem` is worded to follow the schema's name, for example "has the pattern ...". */
+/** A schema that can check values (`judge`), or its problem, worded to follow the schema's name, for example "has the pattern ...". */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
 /**
@@ -121,7 +121,7 @@ export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memo
 
 function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
-    // Copy the schema, because `dereference` writes addresses into it.
+    // Copies the schema, because `dereference` writes addresses into it.
     const root = toJson(schema) as Schema;
     const costly = findCostlyAddress(root);
     if (costly !== undefined) return { problem: costly };
@@ -162,7 +162,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** A schema without `$schema` counts as draft 4 if its "exclusiveMinimum" or "exclusiveMaximum" is a boolean. */
+/** Returns the draft of a schema. Without `$schema`, a boolean "exclusiveMinimum" or "exclusiveMaximum" means draft 4. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -172,7 +172,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
 }
 
 /**
- * Finds unsupported or undefined references. With such a reference, every check would fail, or every value would pass unchecked.
+ * Returns the problem of an unsupported or undefined reference, with which every check would fail, or every value would pass unchecked.
  */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {

@@ -25,7 +25,7 @@ export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "obj
 
 export interface Ports {
   /**
-   * Counts work. Must be called before the work is done. Throws if the check takes too much work. One unit is about a microsecond.
+   * Counts work, in units of about a microsecond. Call it before the work is done, because it throws if the check takes too much work.
    */
   spend(units: number): void;
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
@@ -38,7 +38,7 @@ export interface Ports {
   readonly isDraft4: boolean;
 }
 
-/** The check of one value with one part of a schema. */
+/** The state of checking one value against one part of a schema. */
 export interface Visit {
   readonly value: unknown;
   readonly type: TypeName;
@@ -56,7 +56,7 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** The number of array items or properties that can be checked for one unit of work. */
+/** How many array items or properties are checked in one unit of work. */
 const entriesPerUnit = 8;
 
 export const maxFaults = 20;
@@ -104,14 +104,14 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
 }
 
 /**
- * Returns NaN for an invalid limit. A check fails only if a comparison with the limit is true. Since no comparison with NaN is true, an
- * invalid limit never refuses a value.
+ * Returns a keyword's limit, or NaN if it is invalid. A check fails only if a comparison with the limit is true, which is never the case for
+ * NaN, so an invalid limit refuses no value.
  */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }
 
-/** The number of characters that can be compared for one unit of work. */
+/** How many characters are compared in one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [

@@ -9,8 +9,7 @@ type RunEnd = LoopEvents["run-end"];
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
 /**
- * Returns the last chunks of the message of an ended run. The metadata precedes an `error` chunk, because the page stops reading
- * at an `error` chunk.
+ * Returns the last chunks of an ended run's message. The metadata precedes an `error` chunk, because the page stops reading there.
  */
 export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
   const { status, reason } = end;
@@ -54,8 +53,7 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
 }
 
 /**
- * Returns the finish reason of an incomplete message. Version 7 gets "interrupted", after which pages do not continue
- * automatically.
+ * Returns the finish reason for an incomplete message. In version 7 it is "interrupted", after which pages do not continue automatically.
  */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";

@@ -5,7 +5,7 @@ import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 interface Run {
   readonly path: readonly string[];
   text: string;
-  /** The text before the current iteration. If an attempt is discarded, this text is shown again. */
+  /** The text before the current iteration. It is shown again if an attempt is discarded. */
   before: string;
   readonly calls: Map<string, { name: string; state: UINestedCall["state"] }>;
   status: LoopStatus | "running";
@@ -19,12 +19,12 @@ const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
 const minNew = 200;
 
-/** Shows the nested runs of a call as its preliminary output. */
+/** Shows a call's nested runs as its preliminary output. */
 export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
   #length = 0;
-  /** The value of `#length` when the last preliminary output was made. */
+  /** The value of `#length` at the last preliminary output. */
   #sent = 0;
 
   get hasRuns(): boolean {

@@ -28,8 +28,8 @@ export interface UIChatRequest {
   /** The `messageId` from the request: the id of an edited user message, or of the answer to generate again. */
   readonly messageId?: string | undefined;
   /**
-   * The id of the message that `answers` belong to: the `runId`, or your `messageId`. Compare this id with the
-   * run that waits, because another browser tab may show an earlier run.
+   * The id of the message that `answers` belong to: the `runId`, or your `messageId`. Compare it with the waiting run's id, because another
+   * browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
   /**
@@ -50,7 +50,8 @@ type Answer = readonly [id: string, answer: PageAnswer];
  *
  * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
  * in the field `answers` of the body, where `id` is the id of the approval. To answer a question of a tool or a custom wait, the page
- * sends `{ [id]: { kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision about a call that does not wait.
+ * sends `{ [id]: { kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision
+ * about a call that is not waiting.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -98,7 +99,7 @@ function readRegenerated(
 function readMessage(messages: readonly unknown[], limits: RequestLimits): UserMessage {
   const { parts, metadata } = recordOf(messages.at(-1));
   const message = readUserMessage(messages, listOf(parts), limits);
-  // The body was parsed from JSON, so the metadata is plain data.
+  // The cast is safe, because the body was parsed from JSON.
   return isRecord(metadata) ? { ...message, metadata: metadata as UserMessage["metadata"] } : message;
 }
 
@@ -132,7 +133,7 @@ function toCallId(id: string, messageId: string | undefined): string {
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
 }
 
-/** Returns the approval id and the decision if a person has answered the approval of this part, otherwise undefined. */
+/** Returns the approval id and the decision if the user has answered this part's approval, otherwise undefined. */
 function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | undefined {
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);

@@ -34,7 +34,7 @@ export function readUIMessages(messages: readonly FieldReader[], provider: Histo
   return { draft, system: system.join("\n\n") };
 }
 
-/** Reads the metadata of a message. Only user messages have their own. */
+/** Returns a user message's metadata. In other messages, metadata comes from the run, so it is ignored. */
 function readMetadata(role: string, metadata: unknown): UnknownRecord | undefined {
   return role === "user" && isRecord(metadata) ? metadata : undefined;
 }
@@ -49,7 +49,7 @@ function addUser(parts: readonly FieldReader[], { role, metadata }: UserFacts, d
   const [first] = content;
   const text = content.length === 1 && first?.type === "text" ? first.text : content;
   const pieces = parts.map((part) => toPiece(part, { id: "", keepsMetadata: false }));
-  // The cast is safe: the history was copied as plain data.
+  // The cast is safe, because the history was copied as plain data.
   const kept = metadata === undefined ? {} : { metadata: metadata as NonNullable<UserMessage["metadata"]> };
   draft.add({ role: "user", content: text, ...kept, ...(role === "user" ? {} : { pinned: true }) }, pieces);
   if (role === "system") for (const { index } of pieces.slice(0, 1)) draft.note({ index, field: "role", reason: "changed" });
@@ -131,8 +131,7 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
   if (!isTool(type)) return;
   const call = readCall(part, id);
   const { callId } = call;
-  // A part of a UI message contains both a call and its result. The call has already added the piece of this part, so `addResult`
-  // needs no piece.
+  // Adds the result without its piece: the part contains both the call and its result, and the call has already added the piece.
   if (state === "output-available") draft.addResult({ callId, outcome: "completed", result: (output ?? null) as Json });
   else if (state === "output-error") draft.addResult({ callId, outcome: "failed", result: part.text("errorText") });
   else if (state === "output-denied") {
@@ -164,7 +163,7 @@ function toPiece(part: FieldReader, facts: PieceFacts): Piece {
   return { ...part.piece, value: normalizePart(part.fields, facts) };
 }
 
-/** Removes ids of messages, states of text parts, and other differences in form that mean nothing. */
+/** Prepares a part for the comparison that finds lost content: removes message ids, text states, and other forms that mean nothing. */
 export function normalizePart(part: UnknownRecord, { id, keepsMetadata }: PieceFacts): Json {
   const {
     providerExecuted: _executed,

@@ -74,7 +74,7 @@ export interface UITurn extends Pick<LoopEvents["run-end"], "status" | "reason" 
 /** A transcript as messages of `useChat`. */
 export interface UIHistory<Version extends UIVersion = UIVersion> {
   readonly messages: UIMessage<Version>[];
-  /** The content that the messages cannot represent in the same form. Empty if `fromUIMessages` can restore the transcript. */
+  /** Content that the messages cannot represent. Empty if `fromUIMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 
@@ -82,7 +82,7 @@ export interface UIHistory<Version extends UIVersion = UIVersion> {
  * Converts a transcript to the messages of `useChat`, for a page that loads an old conversation. All assistant messages up to the
  * next user message become one message. Messages that the loop wrote in the role of the user are shown as user messages. Provider
  * metadata and the files of tool results are omitted. A waiting call has the state "input-available": the page gets the request
- * for a decision from the stream of the run.
+ * for a decision from the run's stream.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
@@ -144,7 +144,7 @@ function findTurn(messages: readonly Message[], index: number, turns: readonly U
   return isSplit ? undefined : turn;
 }
 
-/** Converts the content of a message to parts. Returns at least one, because `useChat` rejects a message without parts. */
+/** Converts a message's content to parts. Returns at least one, because `useChat` rejects a message without parts. */
 function toFilledParts(content: string | readonly UserPart[]): UIMessagePart[] {
   return toUserParts(content.length === 0 ? "" : content);
 }

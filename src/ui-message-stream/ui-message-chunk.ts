@@ -32,7 +32,7 @@ export type UICommonChunk =
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
-  /** This chunk is sent again with `providerExecuted` if a decision edited the arguments. */
+  /** The complete arguments of a call. Sent again with `providerExecuted` if a decision edited the arguments. */
   | {
       readonly type: "tool-input-available";
       readonly toolCallId: string;
@@ -90,9 +90,9 @@ export type UIDataChunk =
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A question from a tool to the user. */
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
-  /** A custom wait that the page may answer. */
+  /** Middleware or a durable tool that is waiting for an answer which the page may send. */
   | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
-  /** A call that waits for a decision, for pages of version 5. */
+  /** A call that is waiting for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** Data that a tool emitted. `id` contains the id of the tool call. */
   | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
@@ -111,7 +111,7 @@ export interface UIQuestion extends ToolQuestion {
   readonly questionId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** True if the tool waits in the process of the run, because it asked with `wait: true`. */
+  /** True if the tool is waiting in the run's process, because it asked with `wait: true`. */
   readonly isLive: boolean;
   /** True if the page may answer. */
   readonly fromPage: boolean;
@@ -119,16 +119,16 @@ export interface UIQuestion extends ToolQuestion {
   readonly answer?: "result" | "failed" | "withdrawn" | undefined;
 }
 
-/** A wait of a middleware or a durable tool, with `fromPage: true`. */
+/** The answer that middleware or a durable tool is waiting for, with `fromPage: true`. */
 export interface UIWait {
   /** The key of the answer in the field `answers` of the request. */
   readonly waitId: string;
   /** The reason and the facts, as passed to `wait`. */
   readonly what: string;
   readonly facts: Json;
-  /** The JSON Schema of the answer. Absent if the wait has no schema that can be converted. */
+  /** The JSON Schema of the answer. Absent if there is no schema, or if it cannot be converted. */
   readonly schema?: JsonSchema | undefined;
-  /** The call that waits. Absent for a wait around a request or the end of the run. */
+  /** The waiting call. Absent if middleware is waiting around a request or the end of the run. */
   readonly toolCallId?: string;
   readonly toolName?: string;
 }
@@ -157,13 +157,13 @@ export interface UICost {
   readonly costUSD?: number | undefined;
 }
 
-/** A call that waits for a decision, for pages of version 5. */
+/** A call that is waiting for a decision, for pages of version 5. */
 export interface UIApproval {
   readonly approvalId: string;
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: Json;
-  /** The decision. Absent while the call waits. */
+  /** The decision. Absent while the call is waiting. */
   readonly decision?: "approve" | "deny" | "modify" | "failed" | undefined;
 }
 

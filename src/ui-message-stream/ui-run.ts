@@ -1,4 +1,4 @@
-// Makes the chunks of a UI message: its steps, its text, and its tool parts with their approvals, questions and nested runs.
+// Builds the chunks of a UI message: its steps, its text, and its tool parts with their approvals, questions and nested runs.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import type { WaitingCall } from "../core/kit.ts";
@@ -25,9 +25,9 @@ export class UIRun extends PageRun<UIMessageChunk> {
   readonly #version: UIVersion;
   readonly #onError: UIMessageOptions["onError"];
   readonly #nested = new Map<string, NestedProgress>();
-  /** The calls that the page shows as approved by a person. */
+  /** The calls that the page shows as approved by the user. */
   readonly #approved = new Set<PageCall>();
-  /** The questions that wait in the process of the run, by id. */
+  /** The questions that are waiting in the run's process, by id. */
   readonly #live = new Map<string, AskedUser>();
   #steered = 0;
   protected readonly handlers: Handlers = {
@@ -57,7 +57,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
       sendReasoning,
       holdAttempts: holdAttempts && !canRemove,
       canRemove,
-      // A step does not end before its calls have outcomes, which belong to it.
+      // Keeps a step open until the next one begins, because the outcomes of its calls belong to it.
       endsSteps: false,
     });
     this.#version = version;
@@ -109,7 +109,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     return { type: "tool-input-delta", toolCallId, inputTextDelta };
   }
 
-  /** Sends this chunk only if the part was not streamed. Otherwise it would create a second part on the page. */
+  /** Returns the chunk with the whole arguments only if the part was not streamed. Otherwise, it would create a second part on the page. */
   protected callReady(call: PageCall, isNew: boolean): readonly UIMessageChunk[] {
     return isNew || call.stream === this.stream ? [toInput(call)] : [];
   }
@@ -128,7 +128,8 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected callEnd(call: PageCall, { name, outcome, result }: Parameters<PageRun<UIMessageChunk>["end"]>[1]): void {
-    // A tool that started early may have completed before its arguments were cut off.
+    // Sends unreadable arguments only if the call has an outcome that needs them: a tool that started early may have completed before its
+    // arguments were cut off.
     if (!call.isUnreadable || outcome === "completed" || outcome === "denied") this.complete(call);
     const toolCallId = call.id;
     if (outcome === "completed")
@@ -137,7 +138,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     const errorText = toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#onError);
     const failed = { toolCallId, errorText, providerExecuted: true } as const;
     const isPartial = call.state === "new" || (call.state === "open" && call.stream === this.stream);
-    // After the stream of the part, `tool-input-error` would create a second part on the page.
+    // Not `tool-input-error`, which would create a second part on the page if the first one was streamed.
     if (!isPartial) return this.push({ type: "tool-output-error", ...failed });
     if (call.state === "new") this.begin(call, "ended");
     this.endText();
@@ -170,7 +171,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     if (isWorth && event.replayed !== true) this.#showProgress(call, progress.toOutput());
   }
 
-  /** A call of a nested run has its own part on the page only if it waits for the page. */
+  /** Adds an event of a nested run's call. The call has its own part on the page only if it is waiting for the page. */
   #addNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
     const call = this.calls.get(key);
     if (event.type === "tool-args-end") this.call(key, event);
@@ -245,7 +246,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected showWaits({ reason }: LoopEvents["run-end"]): void {
-    // Replaces preliminary outputs with final outputs. Otherwise, a page with `sendAutomaticallyWhen` would not send decisions.
+    // Replaces preliminary outputs with final ones. Otherwise, a page with `sendAutomaticallyWhen` would not send decisions.
     for (const [callId, progress] of this.#nested) {
       const call = this.calls.get(callId);
       if (call !== undefined) this.#showProgress(call, progress.toOutput(), false);
@@ -262,12 +263,12 @@ export class UIRun extends PageRun<UIMessageChunk> {
     if (waitsFor === "approval") return this.#askApproval(call, id);
     const fromPage = waiting.fromPage === true;
     const isPlain = waitsFor === "result" && question === undefined;
-    // The part still shows an approval. Without a reset, `useChat` would send this approval again.
+    // Resets a part that still shows an approval. Otherwise, `useChat` would send this approval again.
     if (this.#approved.has(call) && this.#version !== 5) this.#showAgain(call, fromPage && isPlain);
     if (question !== undefined) this.#writeQuestion(call, { ...question, questionId: this.toId(id), isLive: false, fromPage });
   }
 
-  /** Writes a wait. The page gets its facts only if it may answer. */
+  /** Shows that something is waiting for an answer. The page gets the facts only if it may answer. */
   #writeWait({ id, what = "", facts = null, schema, fromPage }: WaitingCall, call: PageCall | undefined): void {
     if (fromPage !== true) return;
     const waitId = this.toId(id);
