@@ -129,7 +129,7 @@ export interface AGUIRunResult {
   /** The `kind` of the run's end reason, such as "answered" or "approval-required". */
   readonly reason: string;
   readonly usage: Usage;
-  /** The cost in USD. Absent if the cost of an iteration is unknown. */
+  /** The cost in USD. Absent if an iteration's cost is unknown. */
   readonly costUSD?: number;
 }
 

@@ -31,7 +31,7 @@ export class AGUIRun extends PageRun<AGUIEvent> {
   protected readonly handlers: Handlers = {
     "tool-progress": ({ callId, data, preliminary }) =>
       this.#custom("tool-progress", { toolCallId: this.toId(callId), data, ...(preliminary && { preliminary }) }),
-    // Sends edited arguments with the decision, because AG-UI cannot replace the arguments of a call.
+    // Sends edited arguments with the decision, because AG-UI cannot replace a call's arguments.
     "approval-decided": ({ callId, decision, reason, question, args }) => {
       const interruptId = question === undefined ? undefined : this.toId(question);
       this.#custom("approval-decided", { toolCallId: this.toId(callId), decision, interruptId, args, reason });

@@ -10,7 +10,7 @@ import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
 /** The content of a request from an AG-UI client. */
 export interface AGUIRequest {
-  /** The id of the conversation. Check that the user may access the conversation. */
+  /** The conversation's id. Check that the user may access the conversation. */
   readonly threadId: string;
   /**
    * The id of this AG-UI request, not the `runId` of a run of the loop. The client uses this id to match events to the request.
@@ -117,7 +117,7 @@ function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
     });
 }
 
-/** Parses the content of a tool message, because the tools of a page return their results as JSON strings. */
+/** Parses a tool message's content, because a page's tools return their results as JSON strings. */
 function toResult(content: unknown): Json {
   if (!isText(content)) return (content ?? null) as Json;
   const parsed = parseJson(content);

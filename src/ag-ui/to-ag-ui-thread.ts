@@ -6,7 +6,7 @@ import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** The state of a conversation, as returned by `host.status`. */
+/** A conversation's state, as returned by `host.status`. */
 export interface AGUIThreadStatus {
   readonly runId: string;
   /** True if the run is live, so that a page can join the run. */

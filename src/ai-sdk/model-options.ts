@@ -48,7 +48,7 @@ export type FileSource =
 export interface FileFacts {
   readonly mediaType: string;
   readonly source: FileSource;
-  /** The name of the file. An empty object if it has none. */
+  /** The file's name. An empty object if it has none. */
   readonly name: { readonly filename?: string };
 }
 
@@ -109,7 +109,7 @@ export const specWords: { readonly [Version in AiSdkLanguageModel["specification
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
-  /** The id of the tool, for example "openai.web_search". */
+  /** The tool's id, for example "openai.web_search". */
   readonly id?: string;
   readonly args?: object;
 }
@@ -138,11 +138,11 @@ export interface AiSdkModelOptions extends AdapterOptions {
   /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
   /**
-   * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
+   * The service's name, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
    */
   readonly id?: string | undefined;
   /**
-   * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
+   * Options for the provider package, under the provider's name, for example `{ openai: { reasoningEffort: "low" } }`. Default
    * none.
    */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } } | undefined;

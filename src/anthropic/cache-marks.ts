@@ -41,7 +41,7 @@ interface Sent {
 /** A message of the run inside a joined message. */
 interface Part {
   readonly wire: WireMessage;
-  /** The index of the joined message. */
+  /** The joined message's index. */
   readonly joinedAt: number;
   /** The position after the last block of this part, in the joined message. */
   readonly end: number;

@@ -7,7 +7,7 @@ import type { Message, ModelRequest } from "../core/index.ts";
 import type { WireMessage } from "./messages-options.ts";
 import { isThinkingBlock } from "./provider-metadata.ts";
 
-/** The content of a request before a thinking block. The block is valid only after exactly this content. */
+/** A request's content before a thinking block. The block is valid only after exactly this content. */
 export interface Prefix {
   readonly system: unknown;
   readonly tools: readonly object[];

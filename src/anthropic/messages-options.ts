@@ -108,7 +108,7 @@ export interface AnthropicServerTool {
 export interface AnthropicMessagesOptions extends AdapterOptions {
   /** The client that sends the requests. */
   readonly client: AnthropicMessagesClient;
-  /** The name of the model, for example "claude-opus-4-6". */
+  /** The model's name, for example "claude-opus-4-6". */
   readonly model: string;
   /**
    * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "anthropic".
@@ -160,7 +160,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly dropsUnfitThinking?: boolean | undefined;
   /**
-   * Tools that the server runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * Tools that the server runs. The model sees them after the run's tools. The run never executes calls to these tools, and
    * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;

@@ -12,7 +12,7 @@ import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 /** The options of `fileSource`. */
 export interface FileSourceOptions {
   /**
-   * The name of the folder in ids: the id of a file is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
+   * The name of the folder in ids: a file's id is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
    * "_" or "-". Default: the last part of the root's path.
    */
   readonly name?: string | undefined;
@@ -44,7 +44,7 @@ const inspectedBytes = 8_192;
  * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
  * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
- * The id of a file is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
+ * A file's id is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
  * entries. Files are read in ranges, and a range is kept in memory only while it is used.
  *
  * Throws LoopError "invalid-option" or "unknown-option". If the root does not exist, each read fails with an error that names the

@@ -43,7 +43,7 @@ export interface ResultCacheOptions {
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
-/** A cache for large tool results. Pass `cacher` to `processResults`, and add `tool` to the tools of the run. */
+/** A cache for large tool results. Pass `cacher` to `processResults`, and add `tool` to the run's tools. */
 export interface ResultCache {
   /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;

@@ -46,7 +46,7 @@ export function toContentParts(content: string | readonly ContentPart[]): readon
 }
 
 /**
- * Returns the name of a file as text parts, because only Vertex AI has a field for it, which models do not see (docstring of
+ * Returns a file's name as text parts, because only Vertex AI has a field for it, which models do not see (docstring of
  * `Blob.displayName` in @google/genai).
  */
 function toNames({ type, filename = "" }: MediaPart): readonly { readonly text: string }[] {

@@ -61,7 +61,7 @@ export interface GoogleServerTool {
 export interface GoogleGenerateContentOptions extends AdapterOptions {
   /** The client that sends the requests to the Gemini API or to Vertex AI. */
   readonly client: GoogleGenAIClient;
-  /** The name of the model, for example "gemini-3.5-flash-preview". */
+  /** The model's name, for example "gemini-3.5-flash-preview". */
   readonly model: string;
   /**
    * The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default
@@ -80,7 +80,7 @@ export interface GoogleGenerateContentOptions extends AdapterOptions {
   /** Set to true to stream the arguments of calls in pieces, which only Vertex AI supports. Default false. */
   readonly streamArguments?: boolean | undefined;
   /**
-   * Tools that the service runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * Tools that the service runs. The model sees them after the run's tools. The run never executes calls to these tools, and
    * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;

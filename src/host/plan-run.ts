@@ -1,4 +1,4 @@
-// Plans a start or a resume. Nothing is stored until the journal of the run is open.
+// Plans a start or a resume. Nothing is stored until the run's journal is open.
 
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { LoopStatus } from "../core/index.ts";

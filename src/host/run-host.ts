@@ -241,7 +241,7 @@ export interface HostedStatus extends ConversationUsage {
   /** The number of starts and resumes in this process that are waiting for the live run to end. */
   readonly queued: number;
   /**
-   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with. After the
+   * The conversation's transcript. While a run is live, the transcript contains only the messages that the run began with. After the
    * run, messages that arrived too late come last, and the next run answers them.
    */
   readonly messages: readonly Message[];
@@ -300,7 +300,7 @@ export interface RunHost {
    * time. Throws LoopError "invalid-option" if the store has no method `list`.
    */
   list(): AsyncIterable<StoredListing>;
-  /** Returns the state of a conversation, or undefined if the conversation does not exist. */
+  /** Returns a conversation's state, or undefined if the conversation does not exist. */
   status(id: string): Promise<HostedStatus | undefined>;
   /**
    * Refuses new runs, drains the live runs so that another process can resume them, waits until they have ended, and releases all

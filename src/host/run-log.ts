@@ -33,7 +33,7 @@ function addFields(value: object, todo: unknown[]): number {
   }
 }
 
-/** A position in a log: the index of an entry, and the number of characters of that entry that were read. */
+/** A position in a log: an entry's index, and the number of characters of that entry that were read. */
 export interface LogCursor {
   entry: number;
   offset: number;

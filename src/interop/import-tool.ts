@@ -119,7 +119,7 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool. None of these
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the tool's fields. None of these
  * packages is loaded.
  *
  * The model gets the tool's schema, which also validates the arguments. The tool gets the abort signal of the call. The tool's

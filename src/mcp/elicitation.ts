@@ -82,7 +82,7 @@ const texts = ["type", "title", "description", "format"];
 const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 /**
- * Copies the schema of an elicitation request field by field, because the server is not trusted. Drops unknown keywords. The
+ * Copies an elicitation request's schema field by field, because the server is not trusted. Drops unknown keywords. The
  * schema must be an object whose fields are strings, numbers, booleans, or arrays of chosen strings. Otherwise, returns
  * undefined.
  *

@@ -57,7 +57,7 @@ interface McpClientBase {
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
-  /** Returns the name of the server, which is shown with the server's questions to the user. */
+  /** Returns the server's name, which is shown with the server's questions to the user. */
   getServerVersion?(): { readonly name: string } | undefined;
   /** Needed only for the option `elicitation`. */
   removeRequestHandler?(method: string): void;

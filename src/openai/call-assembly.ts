@@ -140,7 +140,7 @@ class CallIndex {
 
 /**
  * True if a fragment with an unknown id is part of the call at its index. Some servers give the later fragments of a call another
- * id, such as the id of an inner server (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
+ * id, such as an inner server's id (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
  * (github.com/poolsideai/pool/issues/9).
  */
 function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
@@ -222,7 +222,7 @@ function mayBePrefix(text: string): boolean {
  *
  * Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
- * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes
+ * `call-ready` chunks are sent in the order of the calls. If a call's arguments are certainly complete, the call becomes
  * ready when the next call begins. Every other call becomes ready after the finish reason.
  */
 export class CallAssembly {
@@ -279,7 +279,7 @@ export class CallAssembly {
     this.#settleRest((text) => endArguments(text, endArguments(text, false).problem !== undefined));
   }
 
-  /** The `extra_content` of each call, by the position of the call. */
+  /** The `extra_content` of each call, by the call's position. */
   extras(): ReadonlyMap<number, unknown> {
     const own = this.#calls.all.filter(({ first }) => first === undefined);
     return new Map(own.map(({ extra }, position) => [position, extra] as const).filter(([, extra]) => extra !== undefined));

@@ -68,7 +68,7 @@ export interface OpenAIChatOptions extends AdapterOptions {
    * The client that sends the requests. Its `baseURL` may be the address of any server that implements the Chat Completions API.
    */
   readonly client: OpenAIChatClient;
-  /** The name of the model, for example "gpt-5". */
+  /** The model's name, for example "gpt-5". */
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;

@@ -20,7 +20,7 @@ import { ReasoningDetails } from "./chat-metadata.ts";
 /** The provider whose model wrote the history. */
 export interface HistoryOwner {
   readonly id: string;
-  /** The model of the provider. Undefined if the caller named no provider; nothing then becomes provider metadata. */
+  /** The provider's model. Undefined if the caller named no provider; nothing then becomes provider metadata. */
   readonly model: string | undefined;
   readonly store: boolean;
 }

@@ -16,7 +16,7 @@ interface OpenItem {
   readonly call: ItemCall | undefined;
   /** True after `output_item.added`. Some servers send fragments of the item before that event. */
   isBegun: boolean;
-  /** The fields of the finished item. */
+  /** The finished item's fields. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 

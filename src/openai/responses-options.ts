@@ -57,7 +57,7 @@ export interface OpenAIServerTool {
 export interface OpenAIResponsesOptions extends AdapterOptions {
   /** The client that sends the requests. Its `baseURL` may be the address of any server that implements the Responses API. */
   readonly client: OpenAIResponsesClient;
-  /** The name of the model, for example "gpt-5". */
+  /** The model's name, for example "gpt-5". */
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
@@ -83,7 +83,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /**
-   * Tools that the service runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * Tools that the service runs. The model sees them after the run's tools. The run never executes calls to these tools, and
    * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;

@@ -31,7 +31,7 @@ export class RestateStore implements DurableStore {
   readonly #ingress: Ingress;
   readonly #options: RestateStoreOptions;
   /**
-   * The chunk from which each reader continues. The key is the run id and the position of the next event, and the value is the
+   * The chunk from which each reader continues. The key is the run id and the next event's position, and the value is the
    * number of the chunk.
    */
   readonly #places = new Map<string, number>();
@@ -129,7 +129,7 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "peek", null);
   }
 
-  /** Returns the input of a run, or the `RunFacts` of an ended run, as JSON. */
+  /** Returns a run's input, or the `RunFacts` of an ended run, as JSON. */
   read(runId: string, what: "input" | "end"): Promise<string | null> {
     return this.#call(runId, "read", what);
   }

@@ -18,7 +18,7 @@ export interface RunHead {
   readonly claim?: number | undefined;
   /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
-  /** The position of the next event. */
+  /** The next event's position. */
   readonly next: number;
   /** The number of full chunks of events. */
   readonly chunks: number;

@@ -17,7 +17,7 @@ import {
   when,
 } from "./rule-checks.ts";
 
-/** The fields of a request: @anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts. */
+/** The fields that a request may have (@anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts). */
 const requestFields = [
   "max_tokens messages model billing_policy cache_control compaction container context_management diagnostics fallback_credit_token",
   "fallbacks inference_geo mcp_servers metadata output_config output_format service_tier speed stop_sequences stream system",

@@ -4,7 +4,7 @@ import { type Json, type ModelRequest, providerError, type ToolChoice, type Tool
 import type { RequestChange } from "../core/types/provider.ts";
 import type { Quirks } from "./service.ts";
 
-/** The tools of a request, in the form that the service accepts. */
+/** A request's tools, in the form that the service accepts. */
 export interface ToolPlan {
   readonly tools: readonly ToolDefinition[];
   readonly choice: ToolChoice | undefined;
@@ -21,7 +21,7 @@ export interface QuirkPorts {
 }
 
 /**
- * Chooses the tools of a request, in a form that the service accepts. Throws a ProviderError `bad-request` if there are more tools than it
+ * Chooses a request's tools, in a form that the service accepts. Throws a ProviderError `bad-request` if there are more tools than it
  * accepts.
  */
 export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {

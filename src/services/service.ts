@@ -109,7 +109,7 @@ export interface Quirks {
 
 /** The quirks of the models whose name matches. */
 export interface ModelQuirks {
-  /** Matches the name of the model. */
+  /** Matches the model's name. */
   readonly model: RegExp;
   readonly quirks: Quirks;
 }

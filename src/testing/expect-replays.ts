@@ -3,7 +3,7 @@
 import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from "../core/index.ts";
 
 /**
- * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second run
+ * Calls `run` twice: with an empty journal, and with a journal that has the first run's records. Throws an Error if the second run
  * takes different steps, does anything new, or ends differently. The message names the middleware or the tool. This finds code that is not
  * deterministic, because it reads a clock, random numbers, a file or a variable of the program outside `step`.
  *

@@ -45,7 +45,7 @@ export type MockScript = readonly MockMessage[] | ((request: ModelRequest, index
 export interface MockOptions {
   /** The provider's id. Default "mock". */
   readonly id?: string | undefined;
-  /** The name of the model. Default "mock-model". */
+  /** The model's name. Default "mock-model". */
   readonly model?: string | undefined;
   /** The provider's API family. Default none. */
   readonly family?: string | undefined;
@@ -74,7 +74,7 @@ export interface MockProvider extends Provider {
  * Makes a provider that plays `messages`, one message for each request.
  *
  * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, the message
- * reports estimated usage. A request after the last message throws an Error with the index of the request. The signal of the call
+ * reports estimated usage. A request after the last message throws an Error with the request's index. The signal of the call
  * only affects `wait` and `stall`.
  *
  * A new provider starts at the first message, also in a process that resumes a run. To script resumed runs, pass a function that

@@ -94,7 +94,7 @@ function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }
 
-/** One event of each type. The recorder reads the fields of an event only for its outline. */
+/** One event of each type. The recorder reads an event's fields only for its outline. */
 const allEvents = eventTypes.map((type) => ({ type, ...base, ...samples[type as keyof typeof samples] }));
 
 function emitAllOf(emitter: LoopEmitter): void {

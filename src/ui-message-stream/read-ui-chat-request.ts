@@ -16,7 +16,7 @@ import {
 
 /** The content of a request from `useChat`. */
 export interface UIChatRequest {
-  /** The id of the chat. Check that the user may access the chat. */
+  /** The chat's id. Check that the user may access the chat. */
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
   /**

@@ -150,7 +150,7 @@ function toFilledParts(content: string | readonly UserPart[]): UIMessagePart[] {
 }
 
 interface Step {
-  /** The id of the message. Every call id in the message begins with this id, because call ids are unique only within a run. */
+  /** The message's id. Every call id in the message begins with this id, because call ids are unique only within a run. */
   readonly id: string;
   readonly results: readonly ToolResultPart[];
 }

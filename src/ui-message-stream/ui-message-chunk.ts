@@ -94,7 +94,7 @@ export type UIDataChunk =
   | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
   /** A call that is waiting for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
-  /** Data that a tool emitted. `id` contains the id of the tool call. */
+  /** Data that a tool emitted. `id` contains the tool call's id. */
   | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
   /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
@@ -153,7 +153,7 @@ export interface UICost {
   /** The number of model streams that have ended. */
   readonly streams: number;
   readonly usage: Usage;
-  /** The cost in USD. Absent if the cost of a stream is unknown. */
+  /** The cost in USD. Absent if a stream's cost is unknown. */
   readonly costUSD?: number | undefined;
 }
 
@@ -189,7 +189,7 @@ export interface UIMessageMetadata {
   readonly reason: UIReason;
   /** The token usage of the run, including nested runs. */
   readonly usage: Usage;
-  /** The cost in USD. Absent if the cost of an iteration is unknown. */
+  /** The cost in USD. Absent if an iteration's cost is unknown. */
   readonly costUSD?: number | undefined;
   readonly [field: string]: unknown;
 }

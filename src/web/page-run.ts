@@ -48,7 +48,7 @@ const noTexts: Texts = { open: undefined, parts: 0, said: undefined, parent: und
 
 /** A tool call on a page. */
 export interface PageCall {
-  /** The id of the call on the page. */
+  /** The call's id on the page. */
   readonly id: string;
   readonly name: string;
   /** "new" until the page has a part for the call, "open" while its arguments stream, and "ready" until it has its outcome. */
@@ -129,7 +129,7 @@ export abstract class PageRun<Chunk> {
   #retries = 0;
   /** The ids of calls from discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
-  /** The open text parts of tools, by the id of the call on the page. */
+  /** The open text parts of tools, by the call's id on the page. */
   readonly #emitted = new Map<string, TextPart>();
   readonly #emittedCounts = new Map<string, number>();
   readonly #handlers: Handlers = {
@@ -188,7 +188,7 @@ export abstract class PageRun<Chunk> {
   protected abstract callDelta(call: PageCall, text: string): Chunk;
   /** Returns the chunks for the complete arguments. `isNew` is true if no part of them was sent. */
   protected abstract callReady(call: PageCall, isNew: boolean): readonly Chunk[];
-  /** Sends the outcome of a call. */
+  /** Sends a call's outcome. */
   protected abstract callEnd(call: PageCall, ended: Ended): void;
   /** Called for each call when the events have ended. `isOver` is true if the run will not continue. */
   protected abstract closeCall(call: PageCall, isOver: boolean): void;

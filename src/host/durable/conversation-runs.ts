@@ -121,7 +121,7 @@ export class ConversationRuns {
     await this.#unlessFailed(runId, () => this.#loop.result(runId));
   }
 
-  /** Calls `work`, and ignores the error of a failed run, because the run's `result` reports it. */
+  /** Calls `work`, and ignores a failed run's error, because the run's `result` reports it. */
   async #unlessFailed(runId: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -145,7 +145,7 @@ export class ConversationRuns {
   }
 
   /**
-   * Returns the transcript of a run, without messages that an input check refused. A run without records has only the messages of its
+   * Returns a run's transcript, without messages that an input check refused. A run without records has only the messages of its
    * input.
    */
   async messagesOf({ runId }: LastRun, state: JournalInspection): Promise<readonly Message[]> {
@@ -206,7 +206,7 @@ export class ConversationRuns {
   }
 
   /**
-   * Returns the state of a run. Returns undefined if a failed run has no readable state, for example because its `options`
+   * Returns a run's state. Returns undefined if a failed run has no readable state, for example because its `options`
    * function throws.
    */
   async inspect({ runId, state }: LastRun): Promise<JournalInspection | undefined> {

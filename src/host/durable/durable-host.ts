@@ -10,12 +10,12 @@ import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
 import type { PendingCall } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
-/** The options of a run, as the function `options` of a durable host returns them. */
+/** A run's options, as the function `options` of a durable host returns them. */
 export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
 /** The argument of the function `options` of a durable host. */
 export interface DurableRunInput<Input = Json> {
-  /** The id of the conversation. */
+  /** The conversation's id. */
   readonly id: string;
   /** The `input` that was passed to `start`. Default null. */
   readonly input: Input;
@@ -23,11 +23,11 @@ export interface DurableRunInput<Input = Json> {
 
 /** The definition of a durable host. `T` is the union of the types of its tools. `Input` is the type of the option `input` of `start`. */
 export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Input = Json> {
-  /** The name of the host. Keep the name while runs are under way, because the records of these runs contain it. */
+  /** The host's name. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run, except the messages. Called each time a worker begins to execute the run, and each time a
-   * process reads the state of the run.
+   * Returns a run's options, except the messages. Called each time a worker begins to execute the run, and each time a
+   * process reads the run's state.
    */
   readonly options: (run: DurableRunInput<Input>) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
   /**
@@ -147,7 +147,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
    * kept, so that no run id is ever reused. Answers "unknown" if the conversation does not exist.
    */
   remove(id: string): Promise<"removed" | "unknown" | "busy">;
-  /** Returns the state of a conversation, or undefined if the conversation does not exist. */
+  /** Returns a conversation's state, or undefined if the conversation does not exist. */
   status(id: string): Promise<DurableHostStatus | undefined>;
 }
 
@@ -156,7 +156,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
  */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason" | "turns"> {
   readonly reason: EndReason | undefined;
-  /** The error of the last run if this run failed. `result` of a failed run rejects, and `retry` continues the run. */
+  /** The last run's error if this run failed. `result` of a failed run rejects, and `retry` continues the run. */
   readonly error?: string | undefined;
   /** The calls of the last run that have no outcome yet. */
   readonly pendingCalls: readonly PendingCall[];

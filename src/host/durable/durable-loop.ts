@@ -8,15 +8,15 @@ import type { JournalInspection } from "../../journal/index.ts";
 /** The options that the durable loop sets itself. */
 export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "answers" | "resume";
 
-/** The options of a run, as the function `options` of a durable loop returns them. */
+/** A run's options, as the function `options` of a durable loop returns them. */
 export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;
 
 /** The definition of a durable loop. `T` is the union of the types of its tools. */
 export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Tool> {
-  /** The name of the loop. Keep the name while runs are under way, because the records of these runs contain it. */
+  /** The loop's name. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
-   * Returns the options of a run. Called each time a worker begins to execute the run, and each time the status of the run is
+   * Returns a run's options. Called each time a worker begins to execute the run, and each time the status of the run is
    * read. Must return the same messages for the same input.
    */
   readonly options: (input: Input) => DurableLoopOptions<Output, T> | PromiseLike<DurableLoopOptions<Output, T>>;
@@ -73,7 +73,7 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
    * records.
    */
   retry(id: string): Promise<void>;
-  /** Returns the state of a run. Undefined if no run of this loop has the id. */
+  /** Returns a run's state. Undefined if no run of this loop has the id. */
   status(id: string): Promise<JournalInspection | undefined>;
   /** Ends a run with the reason `stopped`: the model is cut off, and running tools get `timeouts.toolCleanupMs` to clean up. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "finished">;

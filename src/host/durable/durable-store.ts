@@ -32,12 +32,12 @@ export interface Begun {
   readonly events: number;
   /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
-  /** The input of the run, as JSON. Undefined if the engine passes it to the execution. */
+  /** The run's input, as JSON. Undefined if the engine passes it to the execution. */
   readonly input?: string | undefined;
 }
 
 export interface Added {
-  /** The position of the first event. */
+  /** The first event's position. */
   readonly first: number;
   readonly events: readonly string[];
   readonly blobs: ReadonlyMap<string, string>;

@@ -29,7 +29,7 @@ export class EventWriter {
   readonly #store: DurableStore;
   readonly #runId: string;
   readonly execution: number;
-  /** The position of the next event. */
+  /** The next event's position. */
   #next: number;
   readonly stalls: number;
   readonly input: string | undefined;

@@ -60,7 +60,7 @@ export interface DurableExecution {
   readonly runId: string;
   /** `options` is called after the execution has begun, so that an error of `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
-  /** The input of the run, as JSON. Default: the input that the store has. */
+  /** The run's input, as JSON. Default: the input that is stored. */
   readonly input?: string | undefined;
   /** Fires when the engine has given up this execution. The engine may then have begun another execution of the run. */
   readonly signal?: AbortSignal | undefined;
@@ -73,15 +73,14 @@ export type ExecutionEnd =
   | { readonly kind: "ended"; readonly facts: string }
   /** This execution was given up, or a newer execution has begun. */
   | { readonly kind: "abandoned" }
-  /** The run waits for a message, or until a wait ends itself at `until`, in milliseconds since 1970. */
+  /** The run is waiting for a message, or for a wait to expire at `until`, in milliseconds since 1970. */
   | { readonly kind: "resting"; readonly until: number | undefined };
 
 const abandoned: ExecutionEnd = { kind: "abandoned" };
 
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<ExecutionEnd> {
   const { signal } = execution;
-  // Without this check, `execute` would abandon a newer execution of the run in this process, although the engine no longer waits for this
-  // one.
+  // Does not begin if the engine has already given up this execution. It would otherwise abandon a newer one in this process.
   if (signal?.aborted === true) return abandoned;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -106,7 +105,7 @@ class Execution implements LiveRun {
   readonly #claim = (Execution.#claims += 1);
   readonly #site: RunSite;
   readonly #given: DurableExecution;
-  /** The control of the loop. Undefined while the run waits. */
+  /** Controls the running loop. Undefined while the run is waiting. */
   #control: LoopControl | undefined;
   readonly #over = new AbortController();
   #end: () => void = () => {};
@@ -127,7 +126,7 @@ class Execution implements LiveRun {
 
   readonly abandon = (): void => {
     this.#isAbandoned = true;
-    // Must come before the kill, so that the events and outcomes of the kill are dropped.
+    // Comes before the kill, so that the events and outcomes that the kill causes are dropped.
     this.#over.abort(new Error("This execution of the run was abandoned."));
     this.#writer?.close();
     this.#control?.kill();
@@ -137,7 +136,7 @@ class Execution implements LiveRun {
     this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
   }
 
-  /** Carries out messages, including old ones again. An old answer has no effect, because its question no longer waits. */
+  /** Carries out messages, including old ones again. An old answer has no effect, because its question is no longer open. */
   #obey(messages: Messages): void {
     for (const { body } of messages) {
       if (body.verb === "kill") this.#control?.kill();
@@ -150,18 +149,17 @@ class Execution implements LiveRun {
     try {
       this.#control?.answer(id, answer as OutsideResult);
     } catch {
-      // `control.answer` throws if a page sent the answer and the question does not allow answers from pages. The question still
-      // waits.
+      // Ignored: `control.answer` throws if the question allows no answers from pages, and a page sent this one. The question stays open.
     }
   }
 
   async execute(): Promise<ExecutionEnd> {
     const { live } = this.#site;
     const { runId } = this.#given;
-    // This process may still have a previous execution of the run. If this process froze or lost the connection to the engine,
-    // another worker took over the run, and the engine may later give the run back to this process.
+    // Abandons a previous execution that this process may still have: if the process froze or lost its connection to the engine, another
+    // worker took over the run, and the engine may later give it back.
     const earlier = live.get(runId);
-    // Must come before the first `await`, so that a worker that stops during the `await` abandons this execution too.
+    // Registers the execution before the first `await`, so that a worker that stops during the `await` abandons it too.
     live.set(runId, this);
     try {
       earlier?.abandon();
@@ -182,7 +180,7 @@ class Execution implements LiveRun {
     const { runId } = this.#given;
     this.#over.abort(new Error("The run has ended."));
     this.#writer?.close();
-    // This worker is alive, so the execution must not count as a crash.
+    // An abandoned execution must not count as a crash, because this worker is alive.
     if (this.#isAbandoned && this.#writer !== undefined) await store.resetStalls(runId).catch(() => {});
     if (live.get(runId) === this) live.delete(runId);
     this.#end();
@@ -198,12 +196,12 @@ class Execution implements LiveRun {
     signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
-    // An abandoned execution does not wait for `options`, so that the worker can stop.
+    // Stops waiting for `options` if the execution is abandoned, so that the worker can stop.
     const made = (async () => fields.options(JSON.parse(input) as Json))();
     const options = await untilAborted(made, signal);
     const hooks = this.#createHooks(events);
     const earlier = await this.#repeat(() => store.readRecords(runId));
-    /** The large texts of earlier executions. A replay needs all of them. */
+    /** The large texts that earlier executions have stored. A replay needs all of them. */
     let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
     const journal = storeLargeParts(createRecordJournal(earlier, hooks), {
       put: (id, text) => events.addBlob(id, text),
@@ -213,12 +211,12 @@ class Execution implements LiveRun {
     const result = await runUntilEnd({
       execute: async (answers, now) => {
         const result = await this.#executeOnce({ ...given, answers, now }, events);
-        // If a run was stopped before it used its answers, it has not recorded the stop.
+        // Executes a run again that was stopped before it used its answers, because it has not recorded the stop.
         const isStopped = result.status === "stopped-by-user" && Object.keys(answers).length > 0;
         return isStopped ? this.#executeOnce({ ...given, now }, events) : result;
       },
       now: () => Date.now(),
-      // Readers with `endsWhenWaiting` may end now.
+      // Wakes the readers, because those with `endsWhenWaiting` may end now.
       show: () => store.wake(runId).catch(() => {}),
       receive: (waits, limitMs) => this.#receive(waits, limitMs),
     });
@@ -237,9 +235,9 @@ class Execution implements LiveRun {
     const options: LoopOptions = { ...given, control, events: createEmitter(events.take) };
     try {
       const running = runToolLoop(fields.wrapOptions?.(options) ?? options);
-      // A stop before the run began would not be recorded, and its calls would still wait.
+      // Carries out messages only after the run has begun. An earlier stop would not be recorded, and the calls would still be waiting.
       this.#obey(messages);
-      // Other messages may have arrived since `readMessages`.
+      // Checks again, because other messages may have arrived since `readMessages`.
       void this.obey().catch(() => {});
       return await running;
     } finally {
@@ -271,8 +269,7 @@ class Execution implements LiveRun {
     const { signal } = this.#over;
     const hooks: StepHooks = {
       lastRead: 0,
-      // The record of each look (a check for messages) says which messages it has read, so that a replay neither loses a message nor reads
-      // one twice.
+      // Each check for messages (a "look") records which messages it has read, so that a replay neither loses a message nor reads one twice.
       beforeLook: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control?.steer(body.message);

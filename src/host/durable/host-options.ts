@@ -51,7 +51,7 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
 }
 
 /**
- * A run id is the id of the conversation, a slash, and a number of up to 9 digits. With this limit, the run id has at most 512
+ * A run id is the conversation's id, a slash, and a number of up to 9 digits. With this limit, the run id has at most 512
  * characters.
  */
 export function checkConversation(id: string): void {

@@ -92,7 +92,7 @@ class EventReader {
     }
   }
 
-  /** Reads new events. Returns undefined if the reader must wait, and no rows if the run has ended. Throws the error of a failed run. */
+  /** Reads new events. Returns undefined if the reader must wait, and no rows if the run has ended. Throws a failed run's error. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // `find` throws for a run of another loop, because this loop must not return the events of that run.
@@ -147,7 +147,7 @@ function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | und
   return { type: "run-end", runId, iteration: last?.iteration ?? 0, status: "suspended", reason, ...spent };
 }
 
-/** Reads the id of a hosted event: the number of the run, a dash, and the position of the event. Returns undefined for any other string. */
+/** Reads a hosted event's id: the number of the run, a dash, and the event's position. Returns undefined for any other string. */
 export function readPlace(id: string | undefined): { readonly number: number; readonly seq: number } | undefined {
   const [, number, seq] = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id ?? "") ?? [];
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };

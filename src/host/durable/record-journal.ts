@@ -1,4 +1,4 @@
-// The journal of a durable run. Its records are rows of the store, which are written together with the preceding events.
+// A durable run's journal. Its records are rows of the store, which are written together with the preceding events.
 
 import type { Journal } from "../../core/index.ts";
 import type { StepRecord } from "./durable-store.ts";
@@ -44,7 +44,7 @@ function parse(record: StepRecord | undefined): unknown {
   return record === undefined ? undefined : JSON.parse(record.body);
 }
 
-/** Returns a journal with the records of a run, which records nothing new. */
+/** Returns a journal with a run's records, which records nothing new. */
 export function readRecordJournal(readRecords: () => Promise<readonly StepRecord[]>): Journal {
   let reading: Promise<ReadonlyMap<string, StepRecord>> | undefined;
   const readAll = (): Promise<ReadonlyMap<string, StepRecord>> =>

@@ -9,7 +9,7 @@ import { isSummary, type MaskedCalls } from "./request-messages.ts";
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results of the message.
- * - "edited": the content of the message is different. "keys-reordered": only the order of the keys is different.
+ * - "edited": the message's content is different. "keys-reordered": only the order of the keys is different.
  * - "compacted": fewer messages replace several messages. They may be a summary and the messages before it.
  */
 export type MessageChange =

@@ -75,7 +75,7 @@ async function openLog(path: string): Promise<FileHandle> {
   throw new Error("The path is not a file.");
 }
 
-/** Reads the state of a log. Returns undefined as long as the log has no complete first line. */
+/** Reads a log's state. Returns undefined as long as the log has no complete first line. */
 async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
   const { dev, ino, size } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(firstLineBytes), 0, firstLineBytes, 0);
@@ -88,7 +88,7 @@ async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
 }
 
 /**
- * Resolves to the state of a log. Resolves to undefined if the file does not exist yet, or has no first line. Rejects if the file is not a
+ * Resolves to a log's state. Resolves to undefined if the file does not exist yet, or has no first line. Rejects if the file is not a
  * log.
  */
 export async function lookAtLog(path: string): Promise<SeenLog | undefined> {

@@ -166,7 +166,7 @@ async function sendFile(response: ServerResponse, path: string, { from, id, sign
   if (isOther) return end(response, 409);
   if (seen !== undefined) response.setHeader(logIdHeader, seen.id);
   response.flushHeaders();
-  // This response ends when a log exists. The page then repeats its request, and gets the id of the log.
+  // This response ends when a log exists. The page then repeats its request, and gets the log's id.
   if (seen === undefined) return waitForLog(path, signal);
   for await (const bytes of followFile(path, { from, id: seen.id, signal }))
     if (!response.write(bytes)) await once(response, "drain", { signal });

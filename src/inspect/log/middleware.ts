@@ -283,7 +283,7 @@ export class RunRecorder implements RunObserver {
 /** The options of `runLog`. */
 export interface RunLogOptions {
   /**
-   * The path of a file, or a sink that gets each line. Only the owner of a new file can read it. In an existing log, new lines
+   * A file's path, or a sink that gets each line. Only the owner of a new file can read it. In an existing log, new lines
    * are added after the last line.
    */
   readonly to: string | RunLogSink;

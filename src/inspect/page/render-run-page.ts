@@ -3,9 +3,9 @@ import { connectNothing, dataMark, type PageData, pageDataId, type PageLog } fro
 
 /** A log for `renderRunPage`. */
 export interface RunPageLog {
-  /** The name of the log on the page. */
+  /** The log's name on the page. */
   readonly name: string;
-  /** The content of the log file, or the joined lines that a sink got. */
+  /** The log file's content, or the joined lines that a sink got. */
   readonly text: string;
 }
 

@@ -45,7 +45,7 @@ interface CallParts {
 }
 
 /**
- * Returns the outcome of a call. Returns undefined if the log does not have the complete outcome, for example for a call that restarted the
+ * Returns a call's outcome. Returns undefined if the log does not have the complete outcome, for example for a call that restarted the
  * context.
  */
 export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts): ToolOutcome | undefined {

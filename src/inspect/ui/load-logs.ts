@@ -86,7 +86,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /**
  * Reads from the server while the page is open. Each time a connection ends, calls `nextUrl` and requests the returned URL.
  *
- * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the id of the log. If another
+ * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the log's id. If another
  * log has replaced this log, calls `begin` with undefined, and reads the other log from its start.
  */
 async function follow(

@@ -153,7 +153,7 @@ export interface ToolMessage {
   durationMs?: number | undefined;
   errorType?: string | undefined;
   error?: unknown;
-  /** The arguments of the call. Only set with `captureContent`. */
+  /** The call's arguments. Only set with `captureContent`. */
   readonly args?: Json | undefined;
   /** The result that the model gets. Only set with `captureContent`. */
   result?: Json | undefined;

@@ -67,7 +67,7 @@ class RunChannels implements RunObserver {
   readonly #place: RunPlace;
   readonly #trace: ChannelTrace<RunMessage> | undefined;
   readonly #calls = new Map<string, ChannelTrace<ToolMessage>>();
-  /** The arguments of the calls of the current iteration, for the messages about calls that do not start. */
+  /** The arguments of the current iteration's calls, for the messages about calls that do not start. */
   readonly #args = new Map<string, Json>();
   #iteration: ChannelTrace<IterationMessage> | undefined;
   #ending: Partial<RunMessage> = {};

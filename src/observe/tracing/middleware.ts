@@ -166,7 +166,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   /** The ids of the calls that an earlier execution started and that have not ended yet. Such a call may continue in this execution. */
   readonly #recalled = new Set<string>();
-  /** The arguments of the calls of the current iteration, for the spans of calls that do not start. Empty without content. */
+  /** The arguments of the current iteration's calls, for the spans of calls that do not start. Empty without content. */
   readonly #args = new Map<string, Json>();
   #agent: string | undefined;
   #continuation = 0;

@@ -233,7 +233,7 @@ interface NestedRuns {
 }
 
 /**
- * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because the log of a resumed run may have
+ * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because a resumed run's log may have
  * the same call twice.
  */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {

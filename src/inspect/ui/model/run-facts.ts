@@ -6,7 +6,7 @@ import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../.
 import { lookUp, wordOf } from "./format-value.ts";
 
 export interface StreamFacts {
-  /** The key of the stream within its run: i3, and i3.2 for the second stream of iteration 3. */
+  /** The stream's key within its run: i3, and i3.2 for the second stream of iteration 3. */
   readonly key: string;
   readonly label: string;
   readonly title: string;
