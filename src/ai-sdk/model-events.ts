@@ -175,7 +175,7 @@ function toInput(argsText: string): Json {
 /** Provider metadata nests a call's input this many levels deeper, so the input's own depth limit is lower by this number. */
 const levelsAround = 4;
 
-/** Input that is not JSON, or is nested too deeply, stays a string. */
+/** Parses a call's input. Returns the string itself if it is not JSON, or is nested too deeply. */
 function readInput(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);

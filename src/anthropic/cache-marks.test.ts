@@ -14,7 +14,7 @@ const assistant = (...texts: readonly string[]): JoinedMessage => join(part("ass
 
 const plain: MarkableRequest = { system: undefined, tools: [], joined: [], extra: {} };
 
-/** The marked blocks of a request, in order. */
+/** Returns a request's marked blocks, in order. */
 function marksOf(request: Partial<MarkableRequest>, marker = createMarker(mark)): readonly unknown[] {
   const before = JSON.stringify(request);
   const { system, tools, messages } = marker({ ...plain, ...request });

@@ -178,8 +178,8 @@ function toToolResult(part: ToolResultPart): WireBlock {
 }
 
 /**
- * An error result may contain only text (github.com/vellum-ai/vellum-assistant/issues/18387), so a result with files is not marked as an
- * error; its text says that the tool failed.
+ * True for a block other than text. An error result may contain only text (github.com/vellum-ai/vellum-assistant/issues/18387), so a result
+ * with files is not marked as an error; its text says that the tool failed.
  */
 function isNoText({ type }: WireBlock): boolean {
   return type !== "text";
@@ -304,9 +304,8 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
 }
 
 /**
- * With a thinking budget, the service rejects tool results unless the assistant messages since the last user message begin with thinking.
- * Messages from other models and messages with a forced call do not. If the request ends with results of such a message, it is sent without
- * `thinking`.
+ * True if the request ends with results of a message that does not begin with thinking, such as one from another model or with a forced
+ * call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
   // Passes over user messages, and over blank messages, because those are not sent.

@@ -320,7 +320,7 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 });
 
 /**
- * The service rejects a format together with citations, which its search tools add. The service also rejects a format if the final
+ * Plans how the answer's schema is sent. The service rejects a format together with citations, which its search tools add, and if the final
  * message is from the model, because the model then continues that message.
  */
 export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {

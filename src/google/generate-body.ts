@@ -176,8 +176,8 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 const noSignature = "skip_thought_signature_validator";
 
 /**
- * Gemini 3 and later require a signature on the first call, so a message from another model gets `noSignature`. The signature of a text
- * part is not enough.
+ * Adds `noSignature` to the first call if no call has a signature, as in a message from another model. Gemini 3 and later require one there,
+ * and a text part's signature is not enough.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);

@@ -155,7 +155,7 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema", "responseFormat"];
 
 /**
- * Models before Gemini 3 reject a schema together with tools. Gemini 3 rejects a schema together with a required call
+ * Plans how the answer's schema is sent. Models before Gemini 3 reject it together with tools, and Gemini 3 together with a required call
  * (`google-language-model.ts` in @ai-sdk/google 4.0.121).
  */
 export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {

@@ -265,7 +265,7 @@ class EndedLogs {
     ended.drop();
   }
 
-  /** Logs expire in the order in which they were added, so one timer for the oldest log is enough. */
+  /** Sets a timer for the oldest log. One is enough, because logs expire in the order in which they were added. */
   #arm(): void {
     const { keepMs, clock } = this.#limits;
     const [oldest] = this.#logs.values();

@@ -75,7 +75,7 @@ function repair(placed: Placed): Placed {
   return { ...placed, messages, own: placed.own + messages.length - placed.messages.length };
 }
 
-/** `recovered` contains the messages and facts of the last run if a crash has cut it off. */
+/** Returns the history for the next run. `recovered` contains the last run's messages and facts if a crash has cut it off. */
 function toHistory({ messages, state }: StoredConversation, recovered: Recovered | undefined): History {
   const { lastRun } = state;
   const { handover, report, added } = recovered ?? { handover: handoverOf(state), report: lastRun ?? noHandover, added: [] };

@@ -214,7 +214,7 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * The caller's traits replace those from the server. Drops the server's `retry` if it conflicts with a caller's trait.
+ * Merges the caller's traits with those from the server, which they replace. Drops the server's `retry` if it conflicts with one of them.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;

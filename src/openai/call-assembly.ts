@@ -175,8 +175,8 @@ function isComplete(call: IndexedCall): boolean {
 }
 
 /**
- * A fragment with another name begins a new call if `call` has arguments. A fragment with the same name begins a new call if
- * `call` is complete and more arguments arrive.
+ * True if the fragment begins a new call: with another name, if `call` has arguments, and with the same name, if `call` is complete and
+ * more arguments arrive.
  */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
@@ -210,7 +210,7 @@ function mayBePrefix(text: string): boolean {
 }
 
 /**
- * A fragment is an entry of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
+ * Assembles calls from fragments, the entries of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
  *
  * - A fragment with a known id is part of the call with that id. A fragment with a new id and a name begins a call, even if its
  *   index is already used: Ollama, Grok, and DeepSeek behind gateways give every call the index 0. A new id alone does not begin a
@@ -279,7 +279,7 @@ export class CallAssembly {
     this.#settleRest((text) => endArguments(text, endArguments(text, false).problem !== undefined));
   }
 
-  /** The `extra_content` of each call, by the call's position. */
+  /** Returns each call's `extra_content`, by the call's position. */
   extras(): ReadonlyMap<number, unknown> {
     const own = this.#calls.all.filter(({ first }) => first === undefined);
     return new Map(own.map(({ extra }, position) => [position, extra] as const).filter(([, extra]) => extra !== undefined));

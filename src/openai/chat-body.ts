@@ -206,7 +206,7 @@ function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }
 
-/** If a tool message cannot contain images and files, one user message after the results contains them all. */
+/** Converts tool results. If a tool message cannot contain images and files, one user message after the results contains them all. */
 function toToolMessages({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];

@@ -145,8 +145,8 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
 }
 
 /**
- * Servers send reasoning in one of three fields. Some servers send two of them, equal or one empty (LiteLLM, chutes), so the first
- * filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`. The text of the details is used
+ * Reads reasoning, which servers send in one of three fields. Some servers send two of them, equal or one empty (LiteLLM, chutes), so the
+ * first filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`, so the text of the details is used
  * only if the server sends no plain text.
  */
 function readReasoning(delta: UnknownRecord, { answer: { out }, details, text: spoken }: Reading): void {
@@ -220,7 +220,7 @@ function pushThought(out: ModelChunk[], text: string): void {
   if (text !== "") out.push({ type: "reasoning-delta", text });
 }
 
-/** Mistral's reasoning models send content parts: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
+/** Reads a content part of Mistral's reasoning models: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, { answer: { out }, text }: Reading): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") text.push(part.text);

@@ -35,8 +35,8 @@ export function isTerminal(eventType: unknown): eventType is string {
 }
 
 /**
- * If the type of the final event and `response.status` differ, the worse of the two is used. An incomplete response is treated as
- * completed if the option `finishReasons` maps its reason to a normal finish reason.
+ * Returns how the response ended. If the final event's type and `response.status` differ, the worse of the two is used. An incomplete
+ * response counts as completed if the option `finishReasons` maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = new Map()): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);

@@ -16,7 +16,7 @@ type Blobs = ReadonlyMap<string, string>;
  */
 const minBytes = 1_000;
 
-/** The returned journal passes a large text to `put` before it writes the record that refers to the text. */
+/** Returns a journal that passes each large text to `put` before it writes the record that refers to the text. */
 export function storeLargeParts(
   journal: Journal,
   { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },

@@ -92,7 +92,7 @@ export class EventWriter {
     return JSON.stringify([run, iteration, this.#continuations.get(run) ?? 0]);
   }
 
-  /** Call this method before each execution of the loop, because the loop then emits its earlier events again. */
+  /** Prepares for a replay. Call this method before each execution of the loop, because the loop then emits its earlier events again. */
   replay(): void {
     this.#emitted.clear();
     this.#continuations.clear();

@@ -51,7 +51,7 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
 }
 
 /**
- * A run id is the conversation's id, a slash, and a number of up to 9 digits. With this limit, the run id has at most 512
+ * Throws for an invalid conversation id. Its length is limited so that a run id, which adds a slash and up to 9 digits, has at most 512
  * characters.
  */
 export function checkConversation(id: string): void {

@@ -58,7 +58,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
     }
   }
 
-  /** Call this method when a worker begins to stop. */
+  /** Removes the worker from this process. Call this method when it begins to stop. */
   leave(worker: Worker): void {
     if (this.#worker === worker) this.#worker = undefined;
   }

@@ -99,7 +99,7 @@ class JsonWriter {
     return this.#length > this.#most;
   }
 
-  /** `line` is a line break with the indentation of the value. */
+  /** Writes a value. `line` is a line break followed by the value's indentation. */
   write(value: unknown, line: string): void {
     if (Array.isArray(value))
       return this.#writeAll(

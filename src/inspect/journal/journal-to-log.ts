@@ -177,7 +177,7 @@ class RunLines {
   }
 }
 
-/** The parts of an answer that are in no event. A stream that ended early has sent neither a finish reason nor an error. */
+/** Returns the parts of an answer for which there is no event. A stream that ended early has sent neither a finish reason nor an error. */
 function chunksOf({ providerMetadata, thoughtLog, details, finish, error }: Answer): readonly ModelChunk[] {
   const sent = finish === undefined && error?.code !== "stream-ended-early" ? error : undefined;
   return [

@@ -17,7 +17,7 @@ export class ChangeWatch {
   #isClosed = false;
   #hasChanged = false;
 
-  /** The watch closes itself when `signal` fires. */
+  /** Watches a path until `signal` fires. */
   constructor(path: string, signal: AbortSignal) {
     this.#forget = onAbort(signal, () => this.close());
     this.#timer = setInterval(() => this.#wake(), pollMs).unref();

@@ -27,7 +27,7 @@ export interface LineTarget {
   readonly isNew: boolean;
   readonly from?: "journal" | undefined;
   write(line: string): void;
-  /** `isWhole` is false if writing a line has failed. */
+  /** Closes the log. `isWhole` is false if writing a line has failed. */
   close(isWhole: boolean): void;
 }
 

@@ -180,7 +180,7 @@ function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {
   return { index, href, status: colouredStatuses.has(status) ? status : "other", cells };
 }
 
-/** Unknown amounts are sorted before known ones. */
+/** Returns a table cell for an amount. Unknown amounts are sorted before known ones. */
 function toCell(value: number | undefined, format: (value: number) => string): Cell {
   return value === undefined ? { value: -1, text: "" } : { value, text: format(value) };
 }
