@@ -123,7 +123,7 @@ interface Block {
   readonly count: number;
 }
 
-/** The blocks of a text that were read so far, in order. Later calls of the tool reuse them. */
+/** The blocks of a text that have been read so far, in order. Later calls of the tool reuse them. */
 export interface BlockIndex {
   readonly blocks: Block[];
   isComplete: boolean;
@@ -190,7 +190,7 @@ export function linesOfRanges(
 }
 
 /**
- * Cuts a block after its last line break, which the text omits. If the block has no line break, cuts it between two characters. Does not
+ * Cuts a block after its last line break, and leaves that line break out of the returned text. If the block has no line break, cuts it between two characters. Does not
  * cut a text's final block.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {

@@ -142,7 +142,7 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Converts the tables in one transaction, because Postgres runs several statements without values as one. Does not touch current tables,
+    // Converts the tables in one transaction, because Postgres runs a query of several statements without parameters as one transaction. Does not touch current tables,
     // because another process may hold a lock on them.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)

@@ -153,7 +153,7 @@ type Found = Pick<EvalComparison, "worse" | "better" | "p" | "passRate"> & { rea
 function whyWorse({ worse, better, p, passRate, maxDrop }: Found): string | undefined {
   if (worse > better && p < significance) return "significantly more cases became worse than better";
   const { before = 0, after = 0 } = passRate;
-  // The difference of 0.8 and 0.75 is a little more than 0.05 in floating point.
+  // The difference between 0.8 and 0.75 is a little more than 0.05 in floating point.
   if (before - after <= maxDrop + 1e-9) return undefined;
   return `the pass rate is lower by more than ${Number((100 * maxDrop).toPrecision(3))} points`;
 }

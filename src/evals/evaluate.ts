@@ -228,7 +228,7 @@ async function lockFolder(folder: string, name: string): Promise<() => Promise<v
     if (!isLoopError(error, "journal-locked")) throw error;
     const { pid, lockPath } = error.details;
     throw new Error(
-      `The evaluation "${name}" is running in ${folder} already (process ${pid}). Wait until it ends, or choose another folder with the option "directory" or --directory. If it has ended, remove ${lockPath}.`,
+      `The evaluation "${name}" is already running in ${folder} (process ${pid}). Wait until it ends, or choose another folder with the option "directory" or --directory. If it has ended, remove ${lockPath}.`,
       { cause: error },
     );
   }

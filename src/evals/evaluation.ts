@@ -175,7 +175,7 @@ export interface TrialReport {
    */
   readonly status: "passed" | "failed" | "error";
   readonly checks: readonly CheckReport[];
-  /** Why the trial has an error. */
+  /** The error of a trial with the status "error". */
   readonly error?: string | undefined;
   /** The first message of a user, and the text of the result, shortened and without credentials. Absent if the trial has passed. */
   readonly question?: string | undefined;

@@ -23,7 +23,7 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   try {
     checks = await check();
   } catch (error) {
-    // The judge, or a run in the check, could not work.
+    // The judge, or a run inside the check, has failed, so there is no verdict.
     if (error instanceof JudgeError || isLoopError(error)) throw error;
     return [{ name: only, pass: false, reason: toPlainError(error).message }];
   }

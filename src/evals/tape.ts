@@ -34,7 +34,7 @@ export interface TapePorts {
   onMissing(difference: string): void;
 }
 
-/** Plays a recording instead of the model. In "order", requests may have changed. */
+/** Plays back a recording in place of the model. With the match "order", requests may differ from the recorded ones. */
 export function playTape(file: string | Cassette, match: "request" | "order", { isLive, onMissing }: TapePorts): Tape {
   const player = replayFrom(file, { match });
   const play: Stream = (request, call) => {

@@ -50,7 +50,7 @@ async function findPlace(path: string): Promise<string> {
       `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
     );
   const folder = dirname(end.place);
-  // Ignores EEXIST, for a file in place of the folder: opening the journal then fails with a clear error.
+  // Ignores EEXIST, which means that a file has the folder's path: opening the journal then fails with a clear error.
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
   });

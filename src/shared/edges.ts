@@ -1,6 +1,6 @@
 // Functions that a run needs only when something is wrong: they write error messages, give advice on mistakes, read SDK errors, and
-// remove credentials. The loop calls them through `edges`. The main entry and each adapter add them. If a program uses neither, a bundler
-// leaves them out: messages then give no advice, provider errors have the code "server", and more text is hidden.
+// remove credentials. The loop calls them through `edges`. Importing the main entry or an adapter installs them. If a program uses
+// neither, a bundler leaves them out: messages then give no advice, provider errors have the code "server", and the redaction hides more.
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
 import type { Middleware } from "../core/types/middleware.ts";

@@ -168,7 +168,7 @@ function factsOf({ status, reason, text: answer, messages, usage, iterations, to
 async function checkEveryCut(bench: JournalBench): Promise<void> {
   const whole = await runCut(bench, scenarioOf(bench.runId, new Tally()), Number.POSITIVE_INFINITY);
   check(whole !== undefined, "The run without a cut must end.");
-  // Each cut plays the run twice, so only every third step is cut.
+  // Each cut replays the run twice, so the journal is cut only at every third step.
   for (let left = 1; ; left += 3) {
     const one = { ...bench, runId: `${bench.runId}-${left}` };
     const tally = new Tally();

@@ -313,7 +313,7 @@ describe("turnwright eval", () => {
     const ends = await Promise.all([runCommand(folder, ["eval"]), runCommand(folder, ["eval"])]);
     expect(new Set(ends.map(({ exitCode }) => exitCode))).toEqual(new Set([0, 1]));
     expect(ends.flatMap(({ notes }) => notes)).toContainEqual(
-      expect.stringMatching(/^turnwright: The evaluation "support" is running in .+ remove .+\.lock\.$/),
+      expect.stringMatching(/^turnwright: The evaluation "support" is already running in .+ remove .+\.lock\.$/),
     );
   });
 

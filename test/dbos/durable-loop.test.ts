@@ -177,7 +177,7 @@ describe("defineDurableLoop", () => {
 
 describe("launchWorker", () => {
   it("rejects a second worker in the process", async () => {
-    await expect(launchWorker({ databaseUrl: database.url })).rejects.toThrow("A worker already runs in this process.");
+    await expect(launchWorker({ databaseUrl: database.url })).rejects.toThrow("A worker is already running in this process.");
     const wrong = launchWorker({ databaseUrl: database.url, leaseMs: 1 });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-option", details: { option: "leaseMs" } });
   });

@@ -18,7 +18,7 @@ describe("the folder of an evaluation", () => {
     });
     const first = evaluate({ ...evaluation, cases: [{ id: "gone" }] });
     await expect(evaluate(evaluation)).rejects.toThrow(
-      /^The evaluation "support" is running in .+support already \(process \d+\)\. Wait until it ends, or choose another folder/,
+      /^The evaluation "support" is already running in .+support \(process \d+\)\. Wait until it ends, or choose another folder/,
     );
     expect((await first).cases[0]).toMatchObject({ id: "gone", status: "failed" });
     await evaluate(evaluation, { only: ["refund"] });

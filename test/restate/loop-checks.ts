@@ -203,7 +203,7 @@ async function checkInvalid(): Promise<void> {
   const wrong = { ingressUrl: server.ingressUrl, adminUrl: server.adminUrl };
   await rejects(launchWorker({ ...wrong, name: "two words" }), hasFields(refused("name")));
   await rejects(launchWorker({ ...wrong, suspendMs: -1 }), hasFields(refused("suspendMs")));
-  await rejects(launchWorker(wrong), /A worker already runs in this process/);
+  await rejects(launchWorker(wrong), /A worker is already running in this process/);
 }
 
 async function checkDecision(): Promise<void> {

@@ -99,7 +99,7 @@ export type PendingCall = {
     }
 );
 
-/** The calls of a run's newest message that were read so far. */
+/** The calls of a run's newest message that have been read so far. */
 interface Batch {
   readonly message: CurrentMessage;
   readonly ended: EndedCall[];

@@ -1,4 +1,4 @@
-// A run's tools: registries, the checks of their tools, and the comparison of a tool with the one that was shown before.
+// A run's tools: registries, checks on their tools, and the comparison of a tool with the version that the model saw.
 
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import { stableJson, toJson } from "../../shared/json.ts";

@@ -185,7 +185,7 @@ export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T exten
 > &
   ContextOption<T>;
 
-/** The options of a run without `context`. */
+/** All options of a run except `context`. */
 export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** The provider with the model that the run uses. */
   readonly provider: Provider;

@@ -113,7 +113,7 @@ export interface StreamCache {
 
 /** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export interface PromptCacheUse {
-  /** The number of requests that providers reported. */
+  /** The number of requests whose usage a provider reported. */
   readonly requests: number;
   /** The sum of `prefixBytes` of all requests: the bytes that could be shared if nothing ever changed. */
   readonly prefixBytes: number;

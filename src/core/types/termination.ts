@@ -26,11 +26,11 @@ export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
 
 /** The reason why a run ended. docs/concepts/endings.md explains each kind. */
 export type EndReason =
-  // Reasons of the status "completed":
+  // Reasons for the status "completed":
   | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
   | { readonly kind: "stop-condition"; readonly reason?: string | undefined }
   | { readonly kind: "length" | "refusal" | "content-filter" }
-  // Reasons of the status "error":
+  // Reasons for the status "error":
   | { readonly kind: "provider-error"; readonly error: ProviderError }
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
@@ -58,19 +58,19 @@ export type EndReason =
   | ({ readonly kind: "input-guardrail" | "output-guardrail" } & GuardrailRefusal)
   | ({ readonly kind: "tool-guardrail"; readonly toolName: string } & GuardrailRefusal)
   | { readonly kind: "invalid-output"; readonly issues: readonly Issue[]; readonly attempts: number }
-  // Reasons of the status "timeout":
+  // Reasons for the status "timeout":
   | { readonly kind: "max-iterations"; readonly limit: number }
   | { readonly kind: "stream-idle" | "first-chunk" | "stream-too-long" | "wall-clock"; readonly limitMs: number }
-  // Reasons of the status "empty-response":
+  // Reasons for the status "empty-response":
   | { readonly kind: "empty" }
-  // Reasons of the status "stopped-by-user":
+  // Reasons for the status "stopped-by-user":
   | { readonly kind: "stopped"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "killed" }
   | { readonly kind: "aborted"; readonly reason: PlainError | Json }
   | { readonly kind: "iteration-abort"; readonly reason?: string | undefined }
-  // Reasons of the status "follow-up-interrupt":
+  // Reasons for the status "follow-up-interrupt":
   | { readonly kind: "interrupted"; readonly message: UserMessage }
-  // Reasons of the status "suspended":
+  // Reasons for the status "suspended":
   | { readonly kind: "drained" }
   /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };

@@ -46,7 +46,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
 
   /** Launches a worker. A process has only one at a time. */
   async launch(create: () => Worker): Promise<Worker> {
-    if (this.#worker !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
+    if (this.#worker !== undefined) throw new Error("A worker is already running in this process. Call its stop() first.");
     const worker = create();
     this.#worker = worker;
     try {

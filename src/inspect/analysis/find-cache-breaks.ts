@@ -49,7 +49,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
-  // How many characters of the previous request come before each of its messages, and, as the last number, before its end.
+  // The offset of each message in the previous request, in characters. The last number is the length of the request.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
     const { iteration, previous } = step;
@@ -181,7 +181,7 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   const { before, messages, firstChange } = step;
   if (firstChange === undefined) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
-  // Messages added at the end are no cause, because they do not change the prefix.
+  // Messages added at the end are not a cause, because they do not change the prefix.
   const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }

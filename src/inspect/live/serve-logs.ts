@@ -1,4 +1,4 @@
-// Serves the page and the logs that it follows on this machine. Only people who know the URL can read them.
+// Serves, on this machine, the page and the logs that the page follows. Only people who know the URL can read them.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

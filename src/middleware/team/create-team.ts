@@ -69,7 +69,7 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
    * defaults of `runToolLoop`.
    */
   readonly limits?: LoopLimits | undefined;
-  /** The maximum number of tasks and other calls of the lead that run at the same time. Default: `limits.toolConcurrency`. */
+  /** How many of the lead's tasks and other calls may run at the same time. Default: `limits.toolConcurrency`. */
   readonly maxParallel?: number | undefined;
 }
 

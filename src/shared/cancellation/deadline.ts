@@ -1,4 +1,4 @@
-// Limits the time of code outside the package. Such code may ignore its signal, so the loop stops waiting after a grace period.
+// Limits how long code outside the package may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
 import { IdleTimer } from "../signals.ts";

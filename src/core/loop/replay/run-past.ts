@@ -129,7 +129,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T> {
     const { refusal } = this.shared;
-    // After an answer was refused, nothing may be recorded, such as the failure of the tool that got the error.
+    // Once an answer has been refused, nothing more may be recorded, not even the failure of the tool that got the error.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
     const live = (): T | PromiseLike<T> => {
       this.noteLive();
