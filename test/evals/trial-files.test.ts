@@ -6,6 +6,12 @@ import { createMockProvider, stall } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../journal/folder.ts";
 
+function makeGate(): readonly [opened: Promise<void>, open: () => void] {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return [opened, open];
+}
+
 describe("the folder of an evaluation", () => {
   it("runs once at a time in a folder, and removes trials of cases that are gone", async () => {
     const directory = makeFolder();
@@ -16,10 +22,15 @@ describe("the folder of an evaluation", () => {
       run: () => "no",
       check: () => false,
     });
-    const first = evaluate({ ...evaluation, cases: [{ id: "gone" }] });
+    const [begun, begin] = makeGate();
+    const [refused, goOn] = makeGate();
+    const run = async (): Promise<string> => (begin(), await refused, "no");
+    const first = evaluate({ ...evaluation, cases: [{ id: "gone" }], run });
+    await begun;
     await expect(evaluate(evaluation)).rejects.toThrow(
       /^The evaluation "support" is already running in .+support \(process \d+\)\. Wait until it ends, or choose another folder/,
     );
+    goOn();
     expect((await first).cases[0]).toMatchObject({ id: "gone", status: "failed" });
     await evaluate(evaluation, { only: ["refund"] });
     expect(readdirSync(join(directory, "support", "cases")).sort()).toEqual(["gone", "refund"]);
