@@ -55,8 +55,7 @@ async function answer(request: Request): Promise<Response> {
 
 /** GET /api/chat/:id/stream. A page that is reloaded sends this request. */
 function reload(id: string): Response {
-  const reader = host.join(id);
-  return reader === undefined ? new Response(null, { status: 204 }) : toUIMessageStreamResponse(reader, { version: 7 });
+  return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if no run is live
 }
 
 const refuse = (): Response => new Response("This is not possible now. Reload the page.", { status: 409 });

@@ -34,9 +34,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
  */
 export async function getStream({ host, run }: Chat, id: string, res: ServerResponse): Promise<void> {
   if (host.join(id) === undefined) await host.resume(id, run); // continues from the journal if the last run was cut off
-  const reader = host.join(id);
-  if (reader === undefined) return void res.writeHead(204).end();
-  await pipeUIMessageStream(reader, res, { version: 7 });
+  await pipeUIMessageStream(host.join(id), res, { version: 7 }); // status 204 if there is nothing to read
 }
 
 /** DELETE /api/chat/:id/run. The stop button of any tab sends this request. */

@@ -28,7 +28,8 @@ export function toUIMessageStream<Version extends UIVersion = 6>(
 
 /**
  * Returns a web `Response` that streams a run to `useChat`, for Next.js, Hono, Bun, Deno and Workers. If the page disconnects,
- * `events` is no longer read. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * `events` is no longer read. If `events` is undefined, the status is 204, which `useChat` expects after a reload if no run is live. Throws
+ * LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {
@@ -36,8 +37,11 @@ export function toUIMessageStream<Version extends UIVersion = 6>(
  *   return toUIMessageStreamResponse(streamToolLoop({ provider, tools, messages: [...history, message] }));
  * };
  */
-export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, options: UIResponseOptions = {}): Response {
-  return toLineResponse(toLines(events, options));
+export function toUIMessageStreamResponse(
+  events: AsyncIterable<EventItem> | undefined,
+  options: UIResponseOptions = {},
+): Response {
+  return toLineResponse(toLines(events, options), options);
 }
 
 /**
@@ -53,11 +57,11 @@ export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, opti
  * });
  */
 export async function pipeUIMessageStream(
-  events: AsyncIterable<EventItem>,
+  events: AsyncIterable<EventItem> | undefined,
   res: NodeResponse,
   options: UIResponseOptions = {},
 ): Promise<void> {
-  await pipeLines(toLines(events, options), res);
+  await pipeLines(toLines(events, options), res, options);
 }
 
 const writer = {
@@ -66,8 +70,9 @@ const writer = {
   headers: { "x-vercel-ai-ui-message-stream": "v1" },
 };
 
-function toLines(events: AsyncIterable<EventItem>, options: UIResponseOptions): SSELines<UIMessageChunk> {
+function toLines(events: AsyncIterable<EventItem> | undefined, options: UIResponseOptions): SSELines<UIMessageChunk> | undefined {
   checkFields("options", options, { ...messageChecks, ...sseChecks });
+  if (events === undefined) return undefined;
   const { headers, keepAliveMs, unreadMs, clock, ...messageOptions } = options;
   const mapper = createUIMessageMapper(messageOptions);
   return new SSELines(new ChunkBatches(events, mapper), writer, { headers, keepAliveMs, unreadMs, clock });

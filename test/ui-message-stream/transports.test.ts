@@ -127,6 +127,11 @@ describe("toUIMessageStreamResponse", () => {
     );
   });
 
+  it("answers with status 204 if there is no run to read", async () => {
+    const response = toUIMessageStreamResponse(undefined, { headers: { "X-Extra": "1" } });
+    expect([response.status, response.headers.get("x-extra"), await response.text()]).toEqual([204, "1", ""]);
+  });
+
   it("sends a comment after keepAliveMs without a chunk", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart], "never");
@@ -246,7 +251,7 @@ describe("pipeUIMessageStream", () => {
     readonly ended: Promise<void>;
   }
 
-  async function serve(events: AsyncIterable<LoopEvent>): Promise<Serving> {
+  async function serve(events: AsyncIterable<LoopEvent> | undefined): Promise<Serving> {
     const listeners: number[] = [];
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => {
@@ -277,6 +282,12 @@ describe("pipeUIMessageStream", () => {
     ]);
     await ended;
     expect(listeners).toEqual([0]);
+  });
+
+  it("answers with status 204 if there is no run to read", async () => {
+    const { port, ended } = await serve(undefined);
+    expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(204);
+    await ended;
   });
 
   it("reads the source only as fast as a slow connection accepts data", async () => {
