@@ -174,7 +174,7 @@ async function runJobs(jobs: readonly Job[], work: Work): Promise<Results> {
     if (signal.aborted) break;
     const report = await runJob(job, spentUSD, work);
     reports.push(report);
-    spentUSD += report.cases.flatMap(({ trials }) => trials).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
+    spentUSD += report.totals.knownCostUSD;
     const comparison = await compareWithBaseline(report, work);
     if (comparison !== undefined) comparisons.push(comparison);
     for (const line of writeTerminalReport(report, comparison)) io.out(line);

@@ -7,6 +7,7 @@ import { writeWhole } from "../journal/named-files.ts";
 import { digest, parseJson, stableJson } from "../shared/json.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import type { EvalCase, TrialReport } from "./evaluation.ts";
+import { isTrialReport } from "./kept-trials.ts";
 
 /** A line of the file. `of` identifies the case and the model: if one of them changes, the trial says nothing about them. */
 interface Line {
@@ -44,5 +45,5 @@ export class EndedTrials {
 const toLine = (line: Line): string => `${JSON.stringify(line)}\n`;
 
 function isLine(value: unknown): value is Line {
-  return isRecord(value) && typeof value["of"] === "string" && isRecord(value["report"]);
+  return isRecord(value) && typeof value["of"] === "string" && isTrialReport(value["report"]);
 }

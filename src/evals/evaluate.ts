@@ -7,7 +7,6 @@ import { checkFields, invalidOption } from "../core/kit.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { lockFile } from "../journal/file-lock.ts";
 import { writeWhole } from "../journal/named-files.ts";
-import { addCost } from "../shared/count-usage.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { IdleTimer, onAbort, systemClock } from "../shared/signals.ts";
 import { casesOf, defineEvaluation, optionChecks } from "./evaluation.ts";
@@ -18,7 +17,8 @@ import { findTrials, type KeptTrial } from "./kept-trials.ts";
 import { fileNameOf } from "./words.ts";
 import { makeReport } from "./make-report.ts";
 import { renderEvalPage } from "./reports/eval-page.ts";
-import { runTrial, type Spent, trialFiles } from "./run-trial.ts";
+import { runTrial, trialFiles, type TrialPorts } from "./run-trial.ts";
+import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 
 type EndReason = EvalReport["ended"];
 
@@ -30,8 +30,7 @@ type EndReason = EvalReport["ended"];
  * recording of the model. Trials that failed keep these files, in a folder for each trial.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option", with errors of the disk, and with an Error while another evaluation of this
- * name runs in the folder. Errors of `setup`, `run` and `teardown` do
- * not reject: they are in the report.
+ * name runs in the folder. Errors of `setup`, `run` and `teardown` do not reject: they are in the report.
  *
  * @example
  * const report = await evaluate(support, { trials: 5, limits: { maxCostUSD: 1 } });
@@ -46,8 +45,9 @@ export async function evaluate<Case extends EvalCase, Result, World>(
   const kept = await keptTrials(all);
   const plans = (await chooseCases<Case>(all, kept)).map((item) => new CasePlan(item, ruleOf(all, kept, item.id)));
   const files = filesOf(all, kept !== undefined);
-  if (all.resume === true && (all.directory === false || kept !== undefined))
-    throw invalidOption("resume", "false, because the option directory is false, or replay is set", true);
+  const cause =
+    kept !== undefined ? "a replay begins anew" : all.directory === false ? "the option directory is false" : undefined;
+  if (all.resume === true && cause !== undefined) throw invalidOption("resume", `false, because ${cause}`, true);
   const unlock = await files.lock();
   try {
     const resumed = all.resume === true ? await resumePlans(plans, files) : [];
@@ -82,7 +82,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
   // A cost that is unknown ended the earlier process only if a price was missing. Here, it counts as much as the dearest one.
-  for (const report of resumed) budget.spend({ ...report, brokeOff: true });
+  for (const report of resumed) budget.spend(report, true);
 
   const runNext = async (): Promise<boolean> => {
     const next = budget.ended === undefined ? nextOf(plans) : undefined;
@@ -97,7 +97,8 @@ async function runPlans<Case extends EvalCase, Result, World>(
       replay: own && { ...(replay === true ? {} : replay), directory: own.directory },
     };
     const { signal } = budget;
-    const ports = { clock, trialMs, cleanupMs, signal, onSpent: (spent: Spent) => budget.spend(spent) };
+    const onSpent: TrialPorts["onSpent"] = (spent, brokeOff) => budget.spend(spent, brokeOff);
+    const ports = { clock, trialMs, cleanupMs, signal, onSpent };
     const { report, isLasting = false } = (await runTrial(evaluation, planned, ports)) ?? {};
     if (report === undefined) {
       plan.end(undefined, false);
@@ -117,10 +118,10 @@ async function runPlans<Case extends EvalCase, Result, World>(
   } finally {
     budget.release();
   }
-  const { ended = "complete", tokens, inputTokens, cachedTokens, costUSD } = budget;
+  const { ended = "complete", spent } = budget;
   const durationMs = Math.round(clock.now() - startedAt);
   const facts = { name, trials, passRate, resumed: resumed.length, ended, startedAt: startTime, durationMs };
-  return makeReport(plans, { ...facts, tokens, inputTokens, cachedTokens, costUSD });
+  return makeReport(plans, facts, spent);
 }
 
 type Options = EvalOptions & Pick<Evaluation, "name">;
@@ -269,7 +270,7 @@ function nextOf<Case extends EvalCase>(
 
 function progressOf(
   plans: readonly CasePlan<EvalCase>[],
-  { costUSD }: Budget,
+  { spent: { costUSD } }: Budget,
 ): Parameters<NonNullable<EvalOptions["onTrial"]>>[1] {
   const ended = plans.reduce((sum, { reports }) => sum + reports.length, 0);
   return { ended, total: plans.reduce((sum, plan) => sum + plan.expected, 0), costUSD };
@@ -277,10 +278,7 @@ function progressOf(
 
 /** The limits of an evaluation, and what it has spent. Its signal is aborted when a limit is reached. */
 class Budget {
-  tokens = 0;
-  inputTokens = 0;
-  cachedTokens = 0;
-  costUSD: number | undefined = 0;
+  spent = nothingSpent;
   /** Compared with `maxCostUSD`. */
   #spentUSD = 0;
   #dearestUSD = 0;
@@ -307,11 +305,9 @@ class Budget {
     return this.#stop.signal;
   }
 
-  spend({ tokens, inputTokens, cachedTokens, costUSD, brokeOff }: Spent): void {
-    this.tokens += tokens;
-    this.inputTokens += inputTokens;
-    this.cachedTokens += cachedTokens;
-    this.costUSD = addCost(this.costUSD, costUSD);
+  spend(spent: Spent, brokeOff: boolean): void {
+    const { costUSD } = spent;
+    this.spent = addSpent(this.spent, spent);
     // A failed request must not end the evaluation, and may have cost something: it counts as much as the dearest one so far.
     this.#dearestUSD = Math.max(this.#dearestUSD, costUSD ?? 0);
     this.#spentUSD += costUSD ?? this.#dearestUSD;
@@ -323,7 +319,7 @@ class Budget {
     const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
     if (this.#isUnpriced && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");
     else if (this.#spentUSD >= maxCostUSD) this.#end("max-cost");
-    else if (this.tokens >= maxTokens) this.#end("max-tokens");
+    else if (this.spent.tokens >= maxTokens) this.#end("max-tokens");
   }
 
   #end(ended: EndReason): void {

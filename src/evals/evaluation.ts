@@ -2,6 +2,7 @@
 
 import type { Clock, Json, LoopOptions } from "../core/index.ts";
 import { quote } from "../shared/texts.ts";
+import type { Spent } from "./spent.ts";
 import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, needed } from "../core/kit.ts";
 
 /** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
@@ -165,7 +166,7 @@ export interface CheckReport {
 }
 
 /** One trial of the report. */
-export interface TrialReport {
+export interface TrialReport extends Spent {
   readonly id: string;
   readonly case: string;
   readonly number: number;
@@ -182,12 +183,6 @@ export interface TrialReport {
   readonly answer?: string | undefined;
   /** How each outermost run ended: its `reason.kind`. */
   readonly endings: readonly string[];
-  readonly tokens: number;
-  readonly inputTokens: number;
-  /** The part of `inputTokens` that services read from a cache. */
-  readonly cachedTokens: number;
-  /** The cost of the trial. Undefined if a cost is unknown. */
-  readonly costUSD: number | undefined;
   readonly durationMs: number;
   /** The folder of the trial. Undefined if its files were not kept. */
   readonly directory?: string | undefined;
@@ -233,7 +228,7 @@ export interface EvalReport {
 }
 
 /** Numbers over all cases. Rates are from 0 to 1. */
-export interface EvalTotals {
+export interface EvalTotals extends Spent {
   readonly cases: number;
   readonly passedCases: number;
   readonly trials: number;
@@ -247,11 +242,6 @@ export interface EvalTotals {
   readonly flaky: readonly string[];
   /** The mean of each score by name. */
   readonly scores: { readonly [name: string]: number };
-  readonly tokens: number;
-  readonly inputTokens: number;
-  /** The part of `inputTokens` that services read from a cache. */
-  readonly cachedTokens: number;
-  readonly costUSD: number | undefined;
 }
 
 const positive = { min: 1 } as const;

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { isRecord } from "../core/kit.ts";
 import { parseJson } from "../shared/json.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
+import type { TrialReport } from "./evaluation.ts";
 import { trialFiles } from "./run-trial.ts";
 
 /** A trial whose files were kept. */
@@ -27,9 +28,24 @@ export async function findTrials(root: string): Promise<readonly KeptTrial[]> {
 
 async function readTrial(path: string): Promise<KeptTrial | undefined> {
   const report: unknown = parseJson(await readFile(path, "utf8"));
-  if (!isRecord(report)) return undefined;
+  if (!isTrialReport(report)) return undefined;
   const { id, number } = report;
-  const name = report["case"];
-  if (typeof id !== "string" || typeof name !== "string" || typeof number !== "number") return undefined;
-  return { id, case: name, number, directory: dirname(path) };
+  return { id, case: report.case, number, directory: dirname(path) };
+}
+
+const statuses: readonly unknown[] = ["passed", "failed", "error"] satisfies readonly TrialReport["status"][];
+
+/** True if a stored value has the fields of a trial that are needed to count it. A file may be damaged, or come from another version. */
+export function isTrialReport(value: unknown): value is TrialReport {
+  if (!isRecord(value)) return false;
+  const { id, number, status, checks, endings } = value;
+  return (
+    typeof id === "string" &&
+    typeof value["case"] === "string" &&
+    Number.isSafeInteger(number) &&
+    statuses.includes(status) &&
+    Array.isArray(checks) &&
+    checks.every((check) => isRecord(check) && typeof check["name"] === "string") &&
+    Array.isArray(endings)
+  );
 }

@@ -4,22 +4,21 @@ import { toJson } from "../shared/json.ts";
 import type { CasePlan } from "./case-plan.ts";
 import type { CaseReport, CheckReport, EvalCase, EvalReport, EvalTotals } from "./evaluation.ts";
 import { isHard } from "./read-checks.ts";
+import type { Spent } from "./spent.ts";
 import { passAtK, passHatK, wilsonInterval } from "./statistics.ts";
 
-type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "resumed" | "ended" | "startedAt" | "durationMs"> &
-  Pick<EvalTotals, "tokens" | "inputTokens" | "cachedTokens" | "costUSD">;
+type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "resumed" | "ended" | "startedAt" | "durationMs">;
 
-export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): EvalReport {
-  const { tokens, inputTokens, cachedTokens, costUSD, ...head } = facts;
+export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts, spent: Spent): EvalReport {
   const cases = plans.map(reportCase);
   const ok = cases.every(({ status, errors }) => status === "passed" && errors === 0);
   return {
     format: "turnwright-evals",
     version: 1,
     ok,
-    ...head,
+    ...facts,
     warnings: findWarnings(cases),
-    totals: { ...sumUp(cases), tokens, inputTokens, cachedTokens, costUSD },
+    totals: { ...sumUp(cases), ...spent },
     cases,
   };
 }
@@ -55,7 +54,7 @@ function reportCase({ item, passed, failed, errors, status, reports }: CasePlan<
   };
 }
 
-function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, "tokens" | "inputTokens" | "cachedTokens" | "costUSD"> {
+function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, keyof Spent> {
   const sum = (count: (report: CaseReport) => number): number => cases.reduce((total, report) => total + count(report), 0);
   const [passed, failed, errors] = [sum((one) => one.passed), sum((one) => one.failed), sum((one) => one.errors)];
   return {

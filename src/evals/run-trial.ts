@@ -17,7 +17,6 @@ import { countThings } from "../inspect/format.ts";
 import { runLog } from "../inspect/log/middleware.ts";
 import { fileJournal } from "../journal/file-journal.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
-import { addCost } from "../shared/count-usage.ts";
 import { isThenable } from "../shared/guards.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { redactText } from "../shared/redact-secrets.ts";
@@ -28,6 +27,7 @@ import { Deadline } from "../shared/cancellation/deadline.ts";
 import { traceTrial } from "./stray-errors.ts";
 import { readChecks } from "./read-checks.ts";
 import { JudgeError } from "./judge.ts";
+import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
 import { fileNameOf } from "./words.ts";
 import type { EvalCase, Evaluation, Trial, TrialReport } from "./evaluation.ts";
@@ -58,18 +58,11 @@ export interface TrialPorts {
   readonly cleanupMs: number;
   /** Aborted if the evaluation is stopped. */
   readonly signal: AbortSignal;
-  /** Called as soon as a run of the trial has spent something. */
-  onSpent(spent: Spent): void;
-}
-
-export interface Spent {
-  readonly tokens: number;
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  /** The cost. Undefined if it is unknown. */
-  readonly costUSD: number | undefined;
-  /** True if the request failed or was stopped before the service reported its usage, so that no price could know its cost. */
-  readonly brokeOff: boolean;
+  /**
+   * Called as soon as a run of the trial has spent something. `brokeOff` is true if the request failed or was stopped before the service
+   * reported its usage, so that no price could know its cost.
+   */
+  onSpent(spent: Spent, brokeOff: boolean): void;
 }
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
@@ -90,10 +83,7 @@ class Watch {
   missing: string | undefined;
   /** The largest number of an iteration of an outermost run so far. */
   iteration = 0;
-  tokens = 0;
-  inputTokens = 0;
-  cachedTokens = 0;
-  costUSD: number | undefined = 0;
+  spent = nothingSpent;
   readonly #onSpent: TrialPorts["onSpent"];
   /** Earlier iterations are played from a recording, so they cost nothing. */
   readonly #liveFrom: number;
@@ -135,12 +125,9 @@ class Watch {
     const { usage, costUSD } = event;
     const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
     const brokeOff = usage === undefined && event.type === "iteration-end" && event.status !== "completed";
-    const spent = { tokens, inputTokens, cachedTokens, costUSD, brokeOff };
-    this.tokens += tokens;
-    this.inputTokens += inputTokens;
-    this.cachedTokens += cachedTokens;
-    this.costUSD = addCost(this.costUSD, costUSD);
-    this.#onSpent(spent);
+    const spent = { tokens, inputTokens, cachedTokens, costUSD, knownCostUSD: costUSD ?? 0 };
+    this.spent = addSpent(this.spent, spent);
+    this.#onSpent(spent, brokeOff);
   }
 }
 
@@ -169,10 +156,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     checks: judged.checks,
     ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
-    tokens: watch.tokens,
-    inputTokens: watch.inputTokens,
-    cachedTokens: watch.cachedTokens,
-    costUSD: watch.costUSD,
+    ...watch.spent,
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
@@ -255,7 +239,8 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
-  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${late}.` };
+  // Another trial would probably take as long.
+  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${late}.`, isLasting: true };
 }
 
 /** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */

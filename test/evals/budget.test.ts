@@ -1,4 +1,4 @@
-import { defineEvaluation, evaluate } from "turnwright/evals";
+import { defineEvaluation, evaluate, toMarkdownReport } from "turnwright/evals";
 import { createMockProvider, fail, type MockPart, text, usage } from "turnwright/testing";
 import { runToolLoop } from "turnwright";
 import { describe, expect, it } from "vitest";
@@ -27,7 +27,8 @@ describe("limits.maxCostUSD", () => {
     const report = await evaluateWith([fail({ code: "bad-request" })], 10);
     expect(report.ended).toBe("complete");
     expect(report.cases.map(({ status }) => status)).toEqual(["passed", "error", "passed"]);
-    expect(report.totals.costUSD).toBeUndefined();
+    expect(report.totals).toMatchObject({ costUSD: undefined, knownCostUSD: 0.5 });
+    expect(toMarkdownReport(report)).toContain("200 tokens · at least $0.5000 · ");
   });
 
   it("counts a request that failed as the dearest one so far", async () => {

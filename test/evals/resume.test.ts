@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runToolLoop } from "turnwright";
 import {
@@ -109,13 +109,30 @@ describe("the option resume of evaluate", () => {
     expect([report.resumed, asked.length]).toEqual([0, 6]);
   });
 
-  it.for<[name: string, options: EvalOptions]>([
-    ["without files", { directory: false }],
-    ["for a replay", { replay: true }],
-  ])("is refused %s", async ([, options]) => {
+  it.for<[line: string]>([
+    ["no JSON"],
+    ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"passed"}}'],
+    ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":"7","status":"passed","checks":[],"endings":[]}}'],
+    ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"great","checks":[],"endings":[]}}'],
+    ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"failed","checks":[null],"endings":[]}}'],
+  ])("does not count a damaged record: %s", async ([line]) => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await stopAfter(1, agent(asked), { trials: 3, directory });
+    const file = join(directory, "talk", "cases", "hel", "ended.jsonl");
+    const { of } = JSON.parse(readFileSync(file, "utf8")) as { of: string };
+    appendFileSync(file, `${line.replace("OF", of)}\n`);
+    const report = await evaluate(agent(asked), { trials: 3, directory, resume: true });
+    expect([report.resumed, asked.length, report.totals.passed]).toEqual([1, 6, 5]);
+  });
+
+  it.for<[name: string, options: EvalOptions, cause: RegExp]>([
+    ["without files", { directory: false }, /"resume" must be false, because the option directory is false/],
+    ["for a replay", { replay: true }, /"resume" must be false, because a replay begins anew/],
+  ])("is refused %s", async ([, options, cause]) => {
     const directory = makeFolder();
     await evaluate(agent([]), { directory, keep: "all" });
-    await expect(evaluate(agent([]), { directory, resume: true, ...options })).rejects.toThrow(/^Option "resume" must be false/);
+    await expect(evaluate(agent([]), { directory, resume: true, ...options })).rejects.toThrow(cause);
   });
 });
 
@@ -131,10 +148,14 @@ describe("a trial that takes too long", () => {
     const clock = createTestClock();
     const base: Evaluation = { name: "slow", cases: [{ id: "a" }], run: () => 1, check: () => true };
     const limits = { trialMs: 1000, cleanupMs: 0 };
-    const running = evaluate({ ...base, ...hanging }, { clock, directory: false, limits });
+    const running = evaluate(
+      { ...base, ...hanging },
+      { clock, directory: false, trials: 3, limits: { ...limits, concurrency: 1 } },
+    );
     await clock.advance(5000);
     const { cases } = await running;
-    expect(cases[0]?.trials[0]?.error).toBe(`The trial took longer than 1000 ms, and was still in ${step}.`);
+    // Another trial would take as long, so there is only one.
+    expect(cases[0]?.trials.map(({ error }) => error)).toEqual([`The trial took longer than 1000 ms, and was still in ${step}.`]);
   });
 });
 

@@ -130,12 +130,12 @@ ${rows.join("\n")}
 
 function writeCaseRow(report: CaseReport, place: Place): string {
   const words = describeCase(report);
-  const { tokens, costUSD } = sumSpent(report);
+  const spent = sumSpent(report);
   const trials = report.trials.map((trial) => writeTrial(trial, place));
   return `<tr data-status="${toHtml(words.join(" "))}">
 <th scope="row"><span class="name">${toHtml(report.id)}</span> ${words.map((word) => writeWord(word)).join(" ")}
 <details><summary>case</summary><pre>${toHtml(JSON.stringify(report.case, undefined, 2))}</pre></details></th>
-<td>${report.passed}/${report.passed + report.failed}<small>${toHtml(describeRate(report))}<br>${countThings(tokens, "token")}, ${describeCost(costUSD)}</small></td>
+<td>${report.passed}/${report.passed + report.failed}<small>${toHtml(describeRate(report))}<br>${countThings(spent.tokens, "token")}, ${describeCost(spent)}</small></td>
 <td class="trials">${trials.join("")}${writeReasons(report)}</td>
 </tr>`;
 }
@@ -156,13 +156,13 @@ function writeWord(word: string): string {
 const marks = { passed: "✓", failed: "✗", error: "!" } as const;
 
 function writeTrial(trial: TrialReport, place: Place): string {
-  const { id, number, status, checks, error, endings, tokens, costUSD, durationMs, question, answer } = trial;
+  const { id, number, status, checks, error, endings, tokens, durationMs, question, answer } = trial;
   place.ids.next += 1;
   const element = `trial-${place.ids.next}`;
   const facts: readonly (readonly [name: string, value: string])[] = [
     ["Ended", endings.join(", ") || "no run"],
     ["Tokens", countThings(tokens, "token")],
-    ["Cost", describeCost(costUSD)],
+    ["Cost", describeCost(trial)],
     ["Time", formatMs(durationMs)],
     ...(question === undefined ? [] : [["Asked", question] as const]),
     ...(answer === undefined ? [] : [["Answered", answer] as const]),

@@ -93,10 +93,10 @@ function toCell(text: string): string {
 function writeTable(cases: readonly CaseReport[]): string {
   const rows = cases.slice(0, maxRows).map((report) => {
     const { passed, failed } = report;
-    const { tokens, costUSD } = sumSpent(report);
+    const spent = sumSpent(report);
     const standing = `${passed}/${passed + failed}`;
     const cells = [toCell(report.id), describeCase(report).join(", "), standing, describeRate(report)];
-    return writeRow([...cells, formatCount(tokens), describeCost(costUSD)]);
+    return writeRow([...cells, formatCount(spent.tokens), describeCost(spent)]);
   });
   return [
     "| Case | Status | Passed | Rate (95 % interval) | Tokens | Cost |",

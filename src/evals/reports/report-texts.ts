@@ -3,6 +3,7 @@
 import { countThings, formatMs, formatShare, formatUSD } from "../../inspect/format.ts";
 import type { EvalComparison } from "../compare-reports.ts";
 import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
+import { addSpent, nothingSpent, type Spent } from "../spent.ts";
 
 /** The second argument of the functions that write a report. */
 export interface ReportOptions {
@@ -26,16 +27,18 @@ export function describeRate({ passed, failed, interval }: Pick<CaseReport, "pas
   return passed + failed === 0 ? "no trial" : `${formatShare(passed / (passed + failed))} (${range})`;
 }
 
-export function describeCost(costUSD: number | undefined): string {
-  return costUSD === undefined ? "cost unknown" : formatUSD(costUSD);
+/** Returns a cost, such as "$0.12", or "at least $0.12" if a part of it is unknown. `knownCostUSD` is missing in older reports. */
+export function describeCost({ costUSD, knownCostUSD = 0 }: Pick<Spent, "costUSD"> & Partial<Spent>): string {
+  if (costUSD !== undefined) return formatUSD(costUSD);
+  return knownCostUSD > 0 ? `at least ${formatUSD(knownCostUSD)}` : "cost unknown";
 }
 
 /** Returns what an evaluation has spent, such as "700 tokens, 60 % of the input from the cache · $3.50 · 12.0 s". */
 export function describeSpent({ totals, durationMs, resumed }: EvalReport): string {
-  const { tokens, inputTokens, cachedTokens, costUSD } = totals;
+  const { tokens, inputTokens, cachedTokens } = totals;
   const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / inputTokens)} of the input from the cache` : "";
   const before = resumed > 0 ? ` · ${countThings(resumed, "trial")} from before` : "";
-  return `${countThings(tokens, "token")}${cached} · ${describeCost(costUSD)} · ${formatMs(durationMs)}${before}`;
+  return `${countThings(tokens, "token")}${cached} · ${describeCost(totals)} · ${formatMs(durationMs)}${before}`;
 }
 
 const endings: { readonly [Ended in Exclude<EvalReport["ended"], "complete">]: string } = {
@@ -68,20 +71,10 @@ export function describeScores({ totals }: EvalReport): readonly string[] {
   return Object.entries(totals.scores).map(([name, score]) => `${name} ${formatScore(score)}`);
 }
 
-export interface CaseSpent {
-  readonly tokens: number;
-  readonly costUSD: number | undefined;
-  readonly durationMs: number;
-}
-
-export function sumSpent({ trials }: CaseReport): CaseSpent {
-  const sum = (read: (trial: TrialReport) => number): number => trials.reduce((total, trial) => total + read(trial), 0);
-  const isKnown = trials.every(({ costUSD }) => costUSD !== undefined);
-  return {
-    tokens: sum((trial) => trial.tokens),
-    costUSD: isKnown ? sum((trial) => trial.costUSD ?? 0) : undefined,
-    durationMs: sum((trial) => trial.durationMs),
-  };
+/** Returns what the trials of a case have spent together. */
+export function sumSpent({ trials }: CaseReport): Spent & Pick<TrialReport, "durationMs"> {
+  const durationMs = trials.reduce((sum, trial) => sum + trial.durationMs, 0);
+  return { ...trials.reduce<Spent>(addSpent, nothingSpent), durationMs };
 }
 
 /** A failed check, or an error, of a trial. */

@@ -26,7 +26,7 @@ export function writeProgress(trial: TrialReport, { ended, total }: EvalProgress
   const mark = { passed: "✓", failed: "✗", error: "!" }[trial.status];
   const why = listProblems(trial).map(writeProblem).join("; ");
   const facts = [`${ended}/${total} ${mark} ${trial.id}${why === "" ? "" : ` ${why}`}`, formatMs(trial.durationMs)];
-  return toLine([...facts, ...(trial.costUSD === undefined ? [] : [describeCost(trial.costUSD)])].join(" · "));
+  return toLine([...facts, ...(trial.knownCostUSD > 0 ? [describeCost(trial)] : [])].join(" · "));
 }
 
 /** Returns the result of an evaluation as lines: a table of all cases, then the totals. */
@@ -34,7 +34,7 @@ export function writeTerminalReport(report: EvalReport, comparison?: EvalCompari
   const rows = sortCases(report.cases).map((one) => {
     const { passed, failed } = one;
     const cells = [toLine(one.id), describeCase(one).join(", "), `${passed}/${passed + failed}`, describeRate(one)];
-    return [...cells, describeCost(sumSpent(one).costUSD)];
+    return [...cells, describeCost(sumSpent(one))];
   });
   const { flaky, passed, failed } = report.totals;
   const rate = `Trials: ${passed} of ${passed + failed} passed, ${describeRate(report.totals)}`;
