@@ -1,4 +1,4 @@
-// The functions that the main entry and the adapters add to `edges`.
+// Collects the error and advice functions that the main entry and the adapters install in `edges`.
 
 import { describeRule } from "../shared/errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";

@@ -1,4 +1,4 @@
-// The public exports of the entry `turnwright`.
+// Exports the public API of the entry `turnwright`.
 
 import { explainErrors } from "./all-edges.ts";
 import { enableJournals } from "./loop/replay/enable-journals.ts";

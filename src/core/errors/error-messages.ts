@@ -1,4 +1,4 @@
-// The messages of LoopErrors. Each says what is wrong, then what to do.
+// The messages of LoopErrors. Each message says what is wrong, then what to do.
 
 import { quote } from "../../shared/texts.ts";
 import type { LoopErrorCode, LoopErrorDetails } from "../../shared/errors/loop-error.ts";

@@ -1,4 +1,4 @@
-// Explains why an answer with this finish reason is an error.
+// Explains why a finish reason counts as an error.
 
 import type { ProviderErrorCode } from "../types/common.ts";
 import { quote } from "../../shared/texts.ts";

@@ -1,5 +1,4 @@
-// Recognizes names and objects from other libraries, such as an option, a model, a client, a tool or a message, and says what to use
-// instead.
+// Recognizes values and option names from other libraries (such as an AI SDK model or an OpenAI client), and suggests what to use instead.
 
 import type { Advice, AdvisedOption, Replacement } from "../../shared/edges.ts";
 import { nearestName } from "../../shared/nearest-name.ts";

@@ -1,4 +1,4 @@
-// The errors that `unwrap` throws, and the words for each way in which a run can end.
+// Defines the errors that `unwrap` throws, and describes in words each way a run can end.
 
 import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
@@ -108,8 +108,7 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
 
 /** Explains why a run ended. */
 export function wordsOf(reason: EndReason): string | undefined {
-  // Each function accepts only its own kind of reason. The compiler cannot see that the kinds match, so the call casts to
-  // `never`.
+  // TypeScript cannot see that the function found under `reason.kind` accepts this `reason`, so the call below casts it to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);

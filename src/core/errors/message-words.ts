@@ -1,4 +1,5 @@
-// Explains what is wrong with a message in the option `messages`. The loop calls these functions through `edges`.
+// Explains what is wrong with a message in the option `messages`. The loop calls these functions through `edges`, so bundles may leave them
+// out.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";

@@ -1,5 +1,5 @@
-// One call, request or run end in progress (an "activity"): its keys in the journal, its spending, and whether it can continue without an
-// answer from outside.
+// Tracks an "activity": a tool call, a model request or the end of a run. Stores its journal keys, its spending, and what it is waiting
+// for.
 
 import type { UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";

@@ -1,5 +1,4 @@
-// Questions that tools ask people. A question is a wait: its answer comes from the option `answers` of a later execution, or from a control
-// of this one.
+// Lets a tool ask a person a question. The answer comes from the option `answers` of a later execution, or from the control of this one.
 
 import type { Issue, Json, JsonSchema, StandardSchema } from "../types/common.ts";
 import type { ToolContext } from "../types/loop-options.ts";
@@ -62,7 +61,7 @@ export function ask<Output>(
 export function ask(context: AskingContext, question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
 export function ask(context: AskingContext, fields: AskedFields): Promise<unknown> {
   const answer = askPerson(context, fields);
-  // Avoids an unhandled rejection if the tool does not await the answer.
+  // Marks the promise as handled: a tool that ignores it must not crash the process with an unhandled rejection.
   answer.catch(() => {});
   return answer;
 }

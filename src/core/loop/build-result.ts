@@ -1,4 +1,4 @@
-// Builds the result of a run from its state.
+// Builds a run's result from its state.
 
 import type { LoopResult, PartialResult } from "../types/loop-result.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -38,7 +38,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
-  // `Object.assign`, because an object from a leading spread takes ten times the memory in V8.
+  // Uses `Object.assign` because V8 needs ten times the memory for an object literal that starts with a spread.
   const result: LoopResult = Object.assign(facts, {
     status: ending.status,
     reason,
@@ -48,7 +48,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     calls: state.functionHistory.map(toRunCall),
     accumulatedModelParts: state.answers.flatMap(metadataOf),
-    // Only a suspended run keeps calls that wait without a result, because no service accepts them in a request.
+    // Services refuse requests with an unanswered call, so every result except a suspended one contains placeholder results for such calls.
     ...(state.waits.length > 0 && ending.status !== "suspended" && { messages: endWaiting(state) }),
     knownCostUSD: state.spentUSD,
     durationMs: state.activeMs,
@@ -91,7 +91,7 @@ export function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
-  // Lists each field, because an object from a rest pattern or a leading spread takes ten times the memory in V8.
+  // Lists each field because V8 needs ten times the memory for an object from a rest pattern or a leading spread.
   return {
     iteration,
     durationMs,

@@ -1,4 +1,4 @@
-// Assembles text and calls from a stream's chunks. Providers number, interleave and repeat chunks in different ways.
+// Assembles text and tool calls from a stream's chunks, although providers number, interleave and repeat chunks in different ways.
 
 import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -71,7 +71,7 @@ export class CallDrafts {
       call.untold += chunk.text;
     } else takeHead(call, chunk);
     if (call.index === -1) {
-      // A call without a name gets no position, because the stream may end before the name arrives.
+      // Gives no position to a call without a name, because the stream may end before the name arrives.
       if (!call.ready && call.name.trim() === "") return undefined;
       call.index = this.#places.firstIndex + this.placed.length;
       this.placed.push(call);
@@ -111,7 +111,7 @@ export class CallDrafts {
       callId: this.idOf(draft),
       providerCallId: id,
       name,
-      // Frozen, because the transcript, the events and the callbacks share the arguments.
+      // Freezes the arguments, because the transcript, the events and the callbacks share them.
       args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
       argsText: argsText === "" ? undefined : argsText,
       problem: ready ? (messageProblem ?? problem) : "truncated",
@@ -122,8 +122,8 @@ export class CallDrafts {
 function takeHead(call: CallDraft, chunk: Exclude<CallChunk, { type: "call-args-delta" }>): void {
   const { id, name }: { readonly id?: unknown; readonly name: unknown } = chunk;
   if (typeof id === "string") call.id = id;
-  // A call without a name ends the run as `malformed-call`. A later start without a name keeps the earlier name, because events may already
-  // contain it.
+  // Keeps the known name if a later chunk has none, because events may already contain it. A call that never gets a name ends the run as
+  // `malformed-call`.
   const given = typeof name === "string" ? name : "";
   call.name = chunk.type === "call-ready" ? given : given || call.name;
   if (chunk.type === "call-ready") takeArgs(call, chunk);
@@ -137,7 +137,7 @@ function takeArgs(call: CallDraft, { args, argsText, problem }: Extract<CallChun
     return;
   }
   try {
-    // `null` becomes `{}`, because some services send `null` for a tool without parameters.
+    // Some services send `null` for a tool without parameters, so it counts as `{}`.
     call.args = toJson(args === null ? {} : args);
   } catch {
     call.problem = "malformed";

@@ -1,4 +1,4 @@
-// Checks the options of a run before any request: unknown names, wrong types, and options that need others.
+// Checks a run's options before the first request. Rejects unknown names, wrong types, and options whose required companion is missing.
 
 import {
   type Check,
@@ -74,9 +74,9 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;
   if (provider.family !== undefined && !isText(provider.family))
     throw invalidOption("provider.family", "a string", provider.family);
-  // Without `pricing`, the costs stay unknown, and the limit would never be reached.
+  // Without `pricing`, the run could never reach this limit, because its costs would stay unknown.
   if ((limits.maxCostUSD ?? none) !== none && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
-  // A random id is new in each process, so the run could never be resumed.
+  // Resuming in another process needs the same id, but a generated id is random.
   if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
   checkMiddleware(middleware);
@@ -113,7 +113,7 @@ const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
   for (const [trait, [value, needs, write]] of Object.entries(neededBy) as [keyof ToolDefinition, Need][]) {
-    // The service searches deferred tools itself, so no middleware is needed.
+    // Some services search deferred tools themselves; their providers need no middleware for it.
     if (trait === "deferred" && provider.searchesTools === true) continue;
     const tool = tools.find(({ [trait]: given }) => given === value || typeof given === value);
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);

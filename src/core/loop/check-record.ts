@@ -1,5 +1,5 @@
-// Checks records that were read from a file, or from saved JSON: they may have been edited, or changed by a `redact` function. Checks
-// only the fields that the loop needs.
+// Checks journal records before use, because a file, edited JSON or a `redact` function may have damaged them. Checks only the fields that
+// the loop needs.
 
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { isText } from "../../shared/errors/check-fields.ts";
@@ -151,7 +151,7 @@ const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
 /** Returns which field of a record is wrong, or undefined if none is. */
 function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
-  // Records of another version are not checked here, because the run refuses them with "journal-mismatch".
+  // Accepts any record of another version here, because the run itself refuses it later with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
   const { kind } = record;
   const isKnown = fields !== outcome || (typeof kind === "string" && Object.hasOwn(kinds, kind));
@@ -192,7 +192,8 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // Also tries the ends of the key, because the record may belong to a nested run. A step's name may only look like such a key.
+  // A nested run's key ends like an outer run's key, so its suffixes are tried too. Not for a step, whose name can look like such a key by
+  // chance.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

@@ -1,5 +1,5 @@
-// A tool result requests a context restart if its `type` is `context_restart_*` and if the tool called `contextRestart`. The same data from
-// any other source does not request a restart.
+// Lets a tool result request a context restart. Only `contextRestart` makes such results: the same JSON from any other source is plain
+// data.
 
 import type { Json } from "../types/common.ts";
 import type { RestartPolicy } from "../types/middleware-options.ts";
@@ -32,7 +32,7 @@ const namespace = "context_restart_";
  * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
  */
 export function contextRestart(fields: ContextRestartFields): ToolResult {
-  // A module-level table that reads `is` would stay in bundles that never use it, so the table is local.
+  // This table is local because bundlers keep a module-level table that reads `is`, even if the program never uses it.
   const checks: Checks<ContextRestartFields> = {
     type: [`"${namespace}" followed by a suffix`, isRestartType, undefined, true],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],

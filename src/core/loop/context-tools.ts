@@ -1,5 +1,4 @@
-// Two helpers for a model's context: a stash for items that are too large for a result, and a tool with which the model releases
-// results that it no longer needs.
+// Two helpers that save context: a stash for items too large for a tool result, and a tool that lets the model release old results.
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../types/common.ts";
 import type { ContextStash } from "../types/middleware-options.ts";

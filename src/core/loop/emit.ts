@@ -1,4 +1,4 @@
-// Sends events to listeners and to the event stream. If a listener throws or rejects, the run and the other listeners continue.
+// Sends events to listeners and to the event stream. An error in one listener affects neither the run nor the other listeners.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../types/loop-event.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
@@ -53,9 +53,9 @@ export class LoopEventSink implements EventSink {
     if (reader !== undefined && wantsEvent(reader, event.type)) reader.push(event);
     for (const one of hooks) this.guard(event, () => one.on?.(event), one);
     if (emitter === undefined) return;
-    // Calls each listener itself, because eventemitter3's `emit` skips the other listeners after one throws, and ignores rejections.
+    // Calls each listener directly, because eventemitter3's `emit` ignores rejections and skips the remaining listeners after one throws.
     for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
-      // With these arguments, only a listener that was added with `once` is removed.
+      // The last argument, `true`, limits the removal to a listener added with `once`.
       emitter.removeListener(event.type, listener as never, undefined, true);
       this.guard(event, () => listener.call(emitter, event), listener);
     }
@@ -92,7 +92,7 @@ export class LoopEventSink implements EventSink {
     const { reader, hooks } = this.#targets;
     reader?.end?.();
     const end: ClosedRun = { failure: this.#failure, isNew };
-    // The run is over, so failures of `close` are dropped.
+    // Ignores failures of `close`, because the run is already over.
     for (const one of hooks) this.guard({} as EventPlace, () => one.close?.(end));
   }
 }

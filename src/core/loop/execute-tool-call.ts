@@ -1,4 +1,4 @@
-// Runs one tool call: decides whether it may run, calls the tool, and turns whatever happens into an outcome.
+// Runs one tool call: decides whether it may run, calls the tool, and turns its result or failure into an outcome.
 
 import type { PreparePorts, ReadyCall, ToolCallPorts } from "./ports.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -35,15 +35,15 @@ export function executeToolCall(
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
   const { call, definition } = made;
-  // Check the time before each call, because timers cannot fire while a tool blocks the thread.
+  // A synchronous tool blocks all timers, so the deadline is checked before each call as well.
   ports.scope.checkDeadline(ports.clock.now());
   const reserveInMs = ports.scope.leftMs(ports.clock.now(), true);
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
-  // A durable tool's time includes its waits, so only the tool's own `timeoutMs` applies.
+  // A durable tool may wait for days, so `toolMs` does not apply to it. Only a `timeoutMs` set on the tool does.
   const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
   const limits = {
-    // A tool that hangs must not use the time that is reserved for a final answer.
+    // Leaves out the time reserved for a final answer, so that a hanging tool cannot use it up.
     limitMs: Math.min(ownMs, Math.ceil(reserveInMs)),
     idleMs: definition.idleTimeoutMs,
     toolCleanupMs: timeouts.toolCleanupMs,
@@ -64,7 +64,7 @@ export function executeToolCall(
 async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, deadline }: CallTimer): Promise<ToolOutcome> {
   const onLate = (success: boolean): void => ports.onLate?.(ready.call, success);
   let end: Raced<unknown> = await deadline.race(output, onLate);
-  // Reads a generator, which an asynchronous tool may also return.
+  // Reads the generator if an asynchronous tool has returned one.
   const read = end.kind === "value" ? readGenerator(ready, end.value, { ports, deadline }) : undefined;
   if (read !== undefined) end = await deadline.race(read, onLate);
   return conclude(ready, end, { ports, deadline });
@@ -82,7 +82,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
-  // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
+  // Add no code between this check and the call: otherwise, a different tool than the approved one could run.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   const { call, args, together } = ready;
   const context = ports.contextFor(call, deadline);
@@ -102,7 +102,7 @@ async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: De
     deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
-      // Timers cannot fire between attempts that fail synchronously, so check the time here.
+      // Timers cannot fire between attempts that fail synchronously, so the deadline is checked here too.
       ports.scope.checkDeadline(ports.clock.now());
       const answer = await attempt(ready, ports, deadline);
       const output = (await readGenerator(ready, answer, { ports, deadline })) ?? answer;
@@ -141,7 +141,7 @@ function readOutput(
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
     const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
-    // Reuses `facts`, because an object spread takes longer than the rest of a synchronous call.
+    // Adds to `facts` instead of copying it, because a spread takes longer than the rest of a synchronous call.
     return Object.assign(facts, outcome);
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };

@@ -1,4 +1,4 @@
-// Ends hooks that wait for something unknown to the run, such as a promise of their own that never settles.
+// Ends middleware hooks that hang, such as a hook awaiting a promise that never settles.
 
 import { type Cancellable, type CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer } from "../../shared/signals.ts";
@@ -87,7 +87,7 @@ export class HookWatch implements Cancellable {
   #ring(): void {
     this.#isSet = false;
     const now = this.#run.clock.now();
-    // While a call works, the limit starts again: a hook may hold its own call back until that call has ended.
+    // A hook may delay its own call until a working call has ended, so its time limit starts again while any call works.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
     let dueAt = Number.POSITIVE_INFINITY;
     for (const [activity, fail] of this.#watched) {

@@ -1,4 +1,4 @@
-// Begins a run's hooks, and identifies the hook that failed.
+// Starts a run's middleware hooks, and names the hook in the error if one fails.
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";

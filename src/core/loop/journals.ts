@@ -1,4 +1,4 @@
-// The keys and the first record of a run's journal, the types of a memory journal, and a way to find out when no promise can continue.
+// Defines a run's journal keys and first record, the types of a memory journal, and `whenParked`, which tells when no promise can continue.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";

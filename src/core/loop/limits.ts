@@ -1,4 +1,4 @@
-// The defaults of all limits and timeouts. Each limit is resolved once, when the run starts.
+// Defines the defaults of all limits and timeouts. A run resolves each limit once, when it starts.
 
 import type { Timeouts } from "../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../types/loop-options.ts";

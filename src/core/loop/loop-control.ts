@@ -1,4 +1,4 @@
-// The control of a running loop. Several runs can use the same control, one after another.
+// Implements the control of a running loop. Several runs can use the same control, one after another.
 
 import { claims, type ControlClaim, type Requested } from "./ports.ts";
 import type { LoopControl, StopRequest, ToolContext } from "../types/loop-options.ts";
@@ -207,16 +207,16 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // `holder.messages` is not empty if the run rejected. The next run with this control then gets these messages.
+      // A run that rejected leaves its undelivered messages in `holder.messages`. They go to the next run with this control.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
 }
 
 function readRequests({ messages, drains }: Holder, { look, unsent, answers }: State, token: string): Requested {
-  // Leaves out the unsent messages of an earlier execution, which has already returned them to its caller.
+  // An earlier execution has already returned its unsent messages to the caller, so only this execution's are read.
   const all = look?.token === token ? [...unsent, ...messages] : messages;
-  // After the first call, an interrupt comes too late, even if that call did not run.
+  // An interrupt comes too late once the model has made a call, even if that call did not run.
   const hasCalled = answers.some(({ calls }) => calls.length > 0);
   const found = hasCalled ? undefined : all.find(({ verb }) => verb === "interrupt");
   return {
@@ -281,7 +281,7 @@ export async function holdQuestion(
   questions.count += 1;
   const { runId, iteration, callId, name, signal } = context;
   const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };
-  // The id contains this execution's token. Otherwise an answer could reach a question of a later execution.
+  // The id includes this execution's token, so that a late answer cannot reach a question of a later execution.
   const id = `${run.path}${callId}#${run.token.slice(0, 8)}-${questions.count}`;
   return new Promise((resolve, reject) => {
     const goOn = deadline.hold(true);
@@ -296,7 +296,7 @@ export async function holdQuestion(
     };
     const withdrawOne = (): void => end(undefined);
     for (const control of controls) control.set(id, { fromPage, take: end });
-    // All questions of a call share one listener, because Node warns about more than ten listeners.
+    // All questions of a call share one abort listener, because Node warns above ten listeners on a signal.
     if (open.size === 0) signal.addEventListener("abort", withdraw);
     open.add(withdrawOne);
     run.events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });

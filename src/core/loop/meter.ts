@@ -1,4 +1,4 @@
-// Prices requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits how deep runs may be nested.
+// Prices model requests, counts the tokens, tool calls and costs of a run with its nested runs, and limits the nesting depth.
 
 import type { StreamResult, AttemptSpending } from "../types/provider.ts";
 import type { EndReason, CostUnknownWhy } from "../types/termination.ts";

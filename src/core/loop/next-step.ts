@@ -1,4 +1,4 @@
-// Decides what the run does next. A pure function of the state: nothing is performed here.
+// Decides what the run does next. This is a pure function of the state and performs nothing.
 
 import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
@@ -48,7 +48,7 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedL
   if (ends !== undefined || answer === undefined) return { kind: "look", planned: ends };
   if (isUnfinished(answer)) {
     const { maxPauses: limit } = limits;
-    // A paused message may use the reserve, because it may become the final answer.
+    // Lets a continued message use the final answer's reserve, because the message may become the final answer.
     const planned = pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
     return planned === undefined ? { kind: "request" } : { kind: "look", planned };
   }
@@ -58,7 +58,7 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedL
 
 function findAnswerEnd({ status, reason }: Answer, { finalText, contentDelivered, current }: State): Ending | undefined {
   if (status === "tool-calls") return current.calls.every(isNamed) ? undefined : error({ kind: "malformed-call" });
-  // After earlier text or content, an empty message means that the model has finished.
+  // An empty message after earlier text or content means that the model has finished.
   const isDone = status === "empty-response" && (finalText !== "" || contentDelivered);
   return isDone ? { status: "completed", reason: { kind: "answered" } } : reason && { status, reason };
 }
@@ -71,8 +71,8 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
   if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
-  // A tool ends the turn only if all calls of the message were completed, because otherwise the model has to read why some were not. After
-  // a context restart, the model has to answer with the new context.
+  // Ends the turn only if every call of the message completed; otherwise, the model must read why some did not. A context restart also
+  // needs another answer.
   const isTurnEnd =
     lastBatch.every(({ outcome }) => outcome.kind === "completed") &&
     lastBatch.some(({ outcome: it }) => it.kind === "completed" && it.endTurn === true && it.restart !== true);

@@ -1,5 +1,5 @@
-// Every option of a run: its type, range and default. The option checks, the defaults and the documentation tests
-// read these tables.
+// Lists every option of a run with its type, range and default. The option checks, the defaults and the documentation tests read these
+// tables.
 
 import type { Timeouts } from "../types/common.ts";
 import type { IterationPlan, LoopLimits, LoopOptions } from "../types/loop-options.ts";
@@ -110,7 +110,7 @@ const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", 
 const decision: Check = [
   "an object",
   (value) => {
-    // Check a copy with only the own fields, because the run uses the same kind of copy.
+    // Checks a copy that contains only own fields, because the run uses the same kind of copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
     const kind = isRecord(own) ? own["kind"] : undefined;
     if (decisionKinds.has(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";

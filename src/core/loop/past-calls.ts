@@ -1,4 +1,4 @@
-// The part of a run's past that its calls need.
+// Declares how a call reads what earlier executions have recorded.
 
 import type { WaitOptions } from "../types/wait.ts";
 import type { Outcome, Wait } from "../types/middleware.ts";

@@ -1,5 +1,5 @@
-// The interface to a run's earlier executions, which only runs with a journal or answers need. `enableJournals` adds its code from
-// ./replay, so that the bundle of a program without journals leaves the code out.
+// Declares how a run reads its earlier executions. The code is in ./replay and is added by `enableJournals`, so programs without journals
+// do not bundle it.
 
 import type { Journal } from "../types/journal.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";

@@ -43,7 +43,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     if (error instanceof StepCancelled) outcome = activity.made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
     else {
-      // The model must not read the error, which may reveal details of the program. The run's `reason` contains it.
+      // Hides the error from the model, because it may reveal details of the program. The run's `reason` contains the error.
       const failed: Outcome = {
         call,
         durationMs: 0,
@@ -107,26 +107,26 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
     activity.isHeld = false;
   }
   const past = pastOf(run);
-  // Uses the recorded refusal, even if the middleware would allow the call now: the model has read that the call did not run.
+  // Reuses a recorded refusal even if the middleware would now allow the call, because the model has read that it did not run.
   const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return (activity.made = ended);
   if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));
   let isLive = false;
   const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
     activity.record(outcomeKey, () => {
-      // `isLive` is already true if a durable engine runs the body a second time, so the tool may then have run.
+      // A durable engine may run this body twice. `isLive` is then already true, so the tool may have run before.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
       return runPlain(activity, { ...call, mayHaveRun });
     });
-  // Records this execution's token. If a replay finds the token but no outcome, the tool may have run.
+  // Records this execution's token before the tool starts. A token without an outcome tells a replay that the tool may have run.
   const begin = async (): Promise<Outcome> => record(await activity.record(begunKey, () => ({ token: run.token })));
   const outcome = await activity.inCore(journal.durable === true ? begin : () => record(run));
   activity.made = outcome;
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
-  // Added here, so that the spending counts even while the call waits.
+  // Counts the nested run's spending now, because the call may still have to wait.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return (activity.made = await waitForResult(activity, outcome));
@@ -181,7 +181,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
   if (recorded !== undefined) return recorded;
   const made = await activity.inTool(() => execute(activity, call));
-  // Not "not-run": an earlier execution has begun this call, so it may have had effects.
+  // An earlier execution began this call, so it may have had effects: "interrupted" is right, "not-run" would be false.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
@@ -199,13 +199,13 @@ async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   const { run } = activity;
   const ports = portsOf(activity, call.signal);
   const admitted = admit(activity, call, ports);
-  // Awaits only a promise: nothing else may begin between the check and the tool.
+  // Awaits only if there is a promise, because an unneeded `await` would let other code run between the check and the tool.
   const ready = admitted instanceof Promise ? await admitted : admitted;
   if (ready.kind !== "ready") return ready;
   sendStart(run, call.made, false);
   const mark = activity.spent.length;
   const made = executeToolCall(ready, ports);
-  // No `await` for a synchronous tool: its fatal error must bar the next call of the message before that call begins.
+  // A synchronous tool is not awaited, so that its fatal error stops the message's next call before that call begins.
   const outcome = endTool(activity, made instanceof Promise ? await made : made);
   return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }
@@ -220,7 +220,7 @@ async function execute(activity: Activity, call: Given): Promise<Outcome> {
 function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
-  // Without this middleware, the context that the restart requests is never added, and the model would miss it.
+  // Only this middleware adds the context that a restart requests. Without it, the result becomes an error that the model can read.
   const isLost = outcome.kind === "completed" && outcome.restart === true;
   if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
   const { call, durationMs, approvedArgs } = outcome;
@@ -249,7 +249,7 @@ function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): Re
   const kind = findCut(run, call);
   if (kind !== undefined) return { ...factsOf(made, given), kind };
   if (prepared.kind !== "ready") return prepared;
-  // Checked again, because the gate may differ from that of the original request after a resume.
+  // The set of allowed tools may have changed since the original request, so a resumed call is checked again.
   const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
   if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), run);
   if (meter.toolCallsLeft < 1) return { ...factsOf(made, given), kind: "limit" };
@@ -266,7 +266,7 @@ function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" |
   const { replay, eager } = findTool(registry, made.name) ?? {};
   if (!isOver && (replay === "safe" || eager === true)) return undefined;
   if (!isOver) meter.add({ toolCalls: 1 });
-  // Marked as replayed, because the execution that was cut off has already sent this start event.
+  // Marks the start event as replayed, because the execution that was cut off has already sent it.
   sendStart(run, made, true);
   return "interrupted";
 }

@@ -1,4 +1,4 @@
-// The types that the loop's stages share: tool calls, views of messages, request watchers, and controls.
+// Defines the types that the loop's stages share: for tool calls, messages, request watchers and controls.
 
 import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { Clock, Timeouts, Json } from "../types/common.ts";

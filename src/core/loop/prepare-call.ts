@@ -1,4 +1,4 @@
-// Checks a call before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model what to do.
+// Checks a call's name, arguments and tool before it runs. A refusal becomes an outcome that tells the model what to do.
 
 import { quote } from "../../shared/texts.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
@@ -97,7 +97,7 @@ async function awaitValidation(
 ): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.callbackMs }, ports).race(validation);
   if (raced.kind === "value") return judgeInput(ready, raced.value);
-  // The cancellation needs no outcome here: the call's step detects and reports it.
+  // Lets a cancelled call continue, because the step that runs it detects and reports the cancellation.
   if (raced.kind === "cancelled") return ready;
   const message =
     raced.kind === "thrown" ? toPlainError(raced.error).message : `The validation took longer than ${raced.limitMs} ms.`;

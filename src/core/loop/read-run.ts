@@ -1,4 +1,4 @@
-// Reads a run from its journal.
+// Reads a run's result and state from its journal.
 
 import type { LoopResult } from "../types/loop-result.ts";
 import type { State } from "../types/middleware.ts";

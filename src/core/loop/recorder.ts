@@ -1,4 +1,4 @@
-// The object with which middleware and durable tools record effects and wait for answers from outside.
+// Implements the object with which middleware and durable tools record effects and wait for outside answers.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -59,7 +59,7 @@ export class StepRecorder {
   constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
     this.callId = activity.call?.callId ?? activity.path;
     this.owner = owner;
-    // Connects this object to the activity, for `runNested`, `ask`, agent tools, and nested runs that get it as the option `context`.
+    // Stores the activity under a hidden key, so that `runNested`, `ask` and agent tools can find it through the context.
     (this as unknown as InActivity)[insideKey] = activity;
     this.#given = given;
   }
@@ -94,7 +94,7 @@ export class StepRecorder {
         try {
           record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
-          // Hooks and tools cannot turn this error into a result, because it rejects the run.
+          // Throws a JournalFailure, which rejects the run: hooks and tools must not be able to turn this error into a result.
           throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
         }
         if ("failed" in record) throw new StepError(record.failed);
@@ -114,16 +114,16 @@ export class StepRecorder {
   async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
     const run = this.#run;
     const work = this.#begin(body);
-    // After a stop, only a tool's step gets time to finish.
+    // After a stop, only a tool's step gets cleanup time; a hook's step is cancelled at once.
     const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {
-      // The message has ended, so the interrupt comes too late.
+      // The model's message is already complete, so the interrupt comes too late and is withdrawn.
       run.scope.withdrawInterrupt();
       end = await new Deadline(limits, run).race(work);
     }
     if (end.kind === "value") return end.value;
-    // The error passes through unrecorded, as if the journal had failed.
+    // Throws the error without recording it, as if the journal itself had failed.
     if (end.kind === "thrown" && !recordErrors) throw end.error;
     if (end.kind === "thrown") return { failed: toPlainError(end.error) };
     return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
@@ -175,7 +175,7 @@ export class StepRecorder {
     return (name, args) => {
       const activity = activityOf(this);
       const { run, place, path, journal } = activity;
-      // The key depends on the content, because the order of parallel calls depends on how long each takes.
+      // Parallel calls may start in any order, so the key is made from the call's content instead of a counter.
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
       return activity.inCore(async () => {
         const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };

@@ -1,5 +1,5 @@
-// Runs the calls of one message: at most `toolConcurrency` at a time, and a sequential tool alone. A call that waits never holds back a
-// call that can run, unless the waiting call's tool is sequential.
+// Runs one message's calls: at most `toolConcurrency` at a time, and a sequential tool alone. A waiting call blocks other calls only if its
+// tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./perform-call.ts";
@@ -20,7 +20,7 @@ export async function runCalls(run: Run): Promise<undefined> {
   const refusals = sendRefusals(run, isReplayed);
   const turns = new Turns(run, calls.length);
   const replayed = past && new Map<ToolCall, EndedCall>();
-  // Replays the calls that have ended, because listeners get the recorded events before anything new happens.
+  // Replays ended calls first, because listeners must get the recorded events before anything new happens.
   for (const [index, call] of calls.entries())
     if (past?.recalled.get(call.callId)?.hasEnded === true) replayed?.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map((call, index): Promise<EndedCall> => {
@@ -104,8 +104,7 @@ class Turns {
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, the first tool need not wait until hooks have seen all calls. Only for few calls, because each call then checks the calls
-    // before it.
+    // Skips the phase in which hooks see all calls if there are no hooks. Only for few calls, because each then checks all calls before it.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
   }
@@ -132,7 +131,7 @@ class Turns {
         this.#move(turn, "ready");
       }
       const wait = (): unknown => (turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve)));
-      // Calls begin in order, so this one first waits for its turn.
+      // Calls begin in order, so this call waits for its turn before it continues.
       if (this.#phase !== "running") wait();
       this.#advance();
       if (turn.phase === "ready") wait();
@@ -185,11 +184,12 @@ class Turns {
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    // The state of the earlier calls, of all calls and of the sequential ones: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    // `any` says how far all earlier calls are, and `alone` how far the sequential ones are: 0 = ended, 1 = running, 2 = waiting for an
+    // answer.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
-      // This call holds back all calls after it, so they need no check.
+      // Stops checking, because this call holds back all calls after it.
       if (turn.phase === "ready" && !this.#hasNew) return;
       const own = turn.phase === "waiting" ? 2 : 1;
       any = Math.max(any, own);
@@ -203,7 +203,7 @@ class Turns {
     if (turn.isTogether === true || (before === 0 && this.#running < limits.toolConcurrency)) {
       this.#begin(turn, "running");
     } else if (before === 2) {
-      // The calls before it wait, so this call runs when the run is resumed.
+      // A waiting call holds this one back, so it runs only when the run is resumed.
       this.#begin(turn, "waiting", new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;

@@ -1,4 +1,4 @@
-// Makes one model request: passes the draft through the middleware, streams the answer, and prepares its calls.
+// Makes one model request: passes it through the middleware, streams the answer, and prepares the answer's calls.
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
@@ -68,7 +68,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const end = await activity.settle(ask());
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
-  // When a run is only read, the changes come from the record, so they are not recorded again.
+  // Does not record the changes again when a run is only read, because they come from its records.
   const isChanged = streamed !== answer || activity.spent.length > 0;
   if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
   if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
@@ -148,7 +148,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    // Asks for an answer without tools. If the model calls a tool anyway, the call gets the outcome "limit".
+    // Requests an answer without tools. A call made anyway gets the outcome "limit".
     toolChoice: run.meter.maxToolCalls < none && hasLimitedCall(state, none) ? "none" : toolChoice,
     settings,
     compactAt,
@@ -236,7 +236,7 @@ interface Beginning {
 /** Runs a call while its message is still streaming. */
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
-    // With a limit, the call does not begin early: an earlier call of the message must not lose its share to a later one.
+    // Calls do not begin early if `maxToolCalls` is set: a later call must not use up the number left for an earlier one.
     if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
@@ -265,7 +265,7 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
   const { eagerOutcomes = [] } = answer;
   const ran = new Set([...early, ...eagerOutcomes].map(({ call }) => call.callId));
-  // An interrupt comes too late now, because the message is complete.
+  // The message is complete, so an interrupt now comes too late.
   run.scope.withdrawInterrupt();
   const allowed = allowedTools && new Set(allowedTools);
   const called = calls.filter(({ callId }) => !ran.has(callId));

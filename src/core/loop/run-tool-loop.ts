@@ -1,4 +1,4 @@
-// The loop: decides what comes next, does it, and applies the result, until the run ends. Every effect is a journal step.
+// The tool loop: decides what comes next, does it, and applies the result, until the run ends. Records every effect as a journal step.
 
 import type { Plain } from "../types/common.ts";
 import type { CallSummary } from "../types/loop-event.ts";
@@ -50,7 +50,7 @@ export async function runToolLoop<
 >(
   options: LoopOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
 ): Promise<LoopResult<Plain<Output>, T> & ResultFields<List>> {
-  // The cast is safe: the schema, the tools and the middleware in `options` determine the types.
+  // Safe cast: the type parameters come from the schema, the tools and the middleware in `options`.
   return beginRun(options).result as Promise<LoopResult<Plain<Output>, T> & ResultFields<List>>;
 }
 
@@ -74,7 +74,7 @@ export async function drive(run: Run): Promise<LoopResult> {
     const late = await past?.open();
     if (late !== undefined) sendRunStart(run);
     const ending = late ?? (await takeSteps(run));
-    // A control that stays open would accept messages that nobody reads.
+    // Shuts the control, because a message sent from now on would never be read.
     if (run.outer === undefined) run.control?.shut();
     await past?.close();
     return finish(run, ending);
@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Decided before the event is sent: its listeners may cancel the run, but the calls were already waiting by then.
+    // Reads this before sending the event: if a listener of the event cancels the run, that must not count as an earlier stop.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -131,7 +131,7 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
-  // No look if middleware has decided to continue instead of ending.
+  // Skips the look if middleware decided to continue although the run would have ended.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
@@ -155,13 +155,13 @@ function undone({ past }: Run, ending: Ending): Ending {
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
-  // The middleware was already asked about a planned ending. After a drain, the iteration has ended, so middleware may still end the run.
+  // Middleware was already asked about a planned ending. After a drain, it is asked now, because it may end the run instead.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // In a run without a past, this happens only when a nested run was drained and then ended: the run continues with its next look.
+  // Without a past, only a run whose nested run was drained and then ended gets here. It continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;

@@ -1,4 +1,4 @@
-// One run: its options, its state, and its ports to everything outside, such as the provider, the clock and the journal.
+// Bundles one run's options, its state, and its access to everything outside: the provider, the clock and the journal.
 
 import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { CallEvent, EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -232,7 +232,7 @@ export class Run {
 
   async #count<T>(step: PromiseLike<T>, journal: Journal): Promise<T> {
     const { root } = this;
-    // Not counted in a replay journal, where a step without a record stays pending forever.
+    // Does not count steps of a replay journal, because a step without a record would stay open forever.
     const count = isReplay(journal) ? 0 : 1;
     root.openSteps += count;
     try {
@@ -330,7 +330,7 @@ function refuseUnknownOptions(options: SeamOptions): void {
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  // Only a forced tool choice, or middleware that may set one, needs `forceFirstCall`.
+  // Adds `forceFirstCall` only if the tool choice is forced, or if there is middleware that may force it.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }

@@ -1,4 +1,4 @@
-// Functions for middleware. The hook types are in ../types/middleware.ts.
+// Functions for writing middleware. The hook types are in ../types/middleware.ts.
 
 import type { Answer, Ending, Outcome } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";

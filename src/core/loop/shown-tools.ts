@@ -1,5 +1,4 @@
-// The tools that were shown to the model. The records contain them, so that a resumed run can tell which calls were made for a tool that has
-// changed.
+// Records the tools shown to the model, so that a resumed run can tell which calls were made for a tool that has changed.
 
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";

@@ -1,5 +1,5 @@
-// The state of a run after each step. Updated in place, so that iteration 5,000 takes as long as iteration 5. Uses no I/O, clock
-// or randomness: equal results lead to an equal state.
+// Computes a run's state after each step, without I/O, clock or randomness, so that equal results give an equal state. Updates it in place,
+// so that long runs do not slow down.
 
 import type { AssistantPart, Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall, ToolHistoryEntry } from "../types/tool-outcome.ts";
@@ -65,7 +65,7 @@ export function activeAt({ look, activeMs, activeMsAtLook }: State, { now, token
 export function applyLook(state: State, look: Look): void {
   const { token, messages = [], ending, codeVersion = state.codeVersion } = look;
   const activeMs = activeAt(state, look);
-  // An earlier execution has already returned its unsent messages to its caller.
+  // Drops the unsent messages of an earlier execution, which has already returned them to its caller.
   if (state.look?.token !== token) state.unsent.length = 0;
   state.unsent.push(...messages);
   if (ending === undefined) {
@@ -127,7 +127,7 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   applySpending(state, answer);
   state.lastCostUSD = costUSD ?? knownCostUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
-  // The text of an interrupted iteration is not added to the transcript, because the next run answers again.
+  // An interrupted iteration leaves no text in the transcript, because the next run answers again.
   if (status !== "follow-up-interrupt") applyMessage(state, answer);
 }
 
@@ -149,7 +149,7 @@ function applyMessage(state: State, answer: Answer): void {
   const current = {
     text: before.text + text,
     reasoning: before.reasoning + reasoning,
-    // If a continuation is cut off, the message's earlier calls must not run either.
+    // If a continuation was cut off, marks the message's earlier calls with the same problem, so that they do not run either.
     calls: [...(problem === undefined ? before.calls : before.calls.map((call) => ({ ...call, problem }))), ...calls],
     early: [...before.early, ...eagerOutcomes],
     providerMetadata: [...before.providerMetadata, ...metadataOf(answer)],
@@ -158,7 +158,7 @@ function applyMessage(state: State, answer: Answer): void {
   for (const callId of [...calls.map((call) => call.callId), ...discardedIds]) state.heldIds.add(callId);
   if (current.text.trim() !== "") state.finalText = current.text;
   const isResent = isUnfinished(answer);
-  // After the finish reason "continue", the same request is sent again. After "paused", the request includes the message so far.
+  // Places the message in the transcript unless the finish reason is "continue", which repeats the request without it.
   if (!isResent || finish === "paused") placeMessage(state);
   if (isResent) state.continuation += 1;
 }
@@ -185,9 +185,9 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   const isMalformed = state.answers.at(-1)?.finish === "malformed-call";
   const waits = ended.flatMap((one) => one.waits);
   applyEnded(state, ended);
-  // Calls run at the same time, so only the longest one counts as active time.
+  // The calls ran in parallel, so only the longest one counts as active time.
   state.activeMs += Math.max(0, ...ended.map(({ outcome }) => outcome.durationMs));
-  // The failed calls of one message count as one error, because the model had read none of these errors when it made the calls.
+  // Counts all failed calls of a message as one error, because the model made them before it could read any of the errors.
   if (waits.length === 0) {
     const kinds = ended.map(({ outcome }) => outcome.kind);
     if (kinds.includes("completed")) state.consecutiveToolErrors = 0;
@@ -241,7 +241,7 @@ function toResultPart({ call: { callId, name }, outcome, waits }: EndedCall): To
   }
   if (detectContextRestart(outcome, undefined) !== undefined)
     return { callId, name, outcome: "restarted", result: restartedResult };
-  // `textForModel` already includes the text parts, which must not be sent twice.
+  // Drops text parts if `textForModel` is set, because it includes them and the model would read them twice.
   const content = contentOf(outcome).filter(({ type }) => textForModel === undefined || type !== "text");
   const result = textForModel ?? renderOutcome(outcome);
   return { callId, name, outcome: kind, result, ...(content.length > 0 && { content }) };
@@ -278,7 +278,7 @@ export function applyAgain(state: State, { again, isCounted }: Again, { status }
   answerOpenCalls(state);
   if (isLimited) nextIteration(state);
   state.messages.push(...again);
-  // If the iteration was not granted, the next look takes the messages.
+  // If this iteration was not granted, leaves the user's new messages for the next look.
   const steered = isGranted ? takeSteered(state) : [];
   Object.assign(state, { phase: "again", agains: state.agains + 1, isGranted, steered, lastBatch: [] });
   clearIteration(state);
@@ -288,7 +288,7 @@ export function applyAgain(state: State, { again, isCounted }: Again, { status }
 export function answerOpenCalls(state: State): void {
   const { phase, current, lastBatch } = state;
   if (phase !== "look" && phase !== "answer") return;
-  // After the finish reason "continue", the message would otherwise be lost, although some of its calls have run.
+  // Places a message that ended with "continue", because some of its calls have already run.
   if (!state.isCurrentPlaced && current.early.length > 0) placeMessage(state);
   if (lastBatch.length > 0 || !state.isCurrentPlaced) return;
   applyEnded(state, endOpen(current, current.calls));

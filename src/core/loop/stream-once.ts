@@ -1,4 +1,4 @@
-// Performs one stream of a provider: collects its chunks in a draft, emits events, and returns the result.
+// Performs one provider stream: collects its chunks in a draft, emits events, and returns the result.
 
 import type { EventSink } from "../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, ModelChunk } from "../types/provider.ts";
@@ -105,7 +105,7 @@ class StreamDraft implements GuardedStream {
   /** Takes the next chunk. Throws for an invalid chunk; the iteration then ends with a provider error. */
   take(chunk: ModelChunk): ReturnType<GuardedStream["take"]> {
     const { type } = chunk;
-    // Text comes first, because nearly every chunk is text.
+    // Checks for text first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") this.#addText("text", textIn(chunk, "text"));
     else if (type === "reasoning-delta") this.#addText("reasoning", textIn(chunk, "text"));
     else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") this.#takeCall(chunk);
@@ -213,7 +213,7 @@ class StreamDraft implements GuardedStream {
     const { iteration } = this;
     const failure = readProviderError(error);
     this.endAttempt(failure);
-    // The ids of discarded calls are kept, because events may already contain them.
+    // Remembers the ids of discarded calls, because events may already contain them.
     const ids = (this.attempt.calls?.placed ?? nothing).flatMap(({ callId }) => callId ?? []);
     if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
     this.attempt = new AttemptContent();
@@ -227,7 +227,7 @@ class StreamDraft implements GuardedStream {
     const { name, index, untold: text } = draft;
     if (text === "" && !isOver) return;
     const { events } = this.#ports;
-    // The call gets its id even without listeners. Otherwise, ids would depend on whether anything listens.
+    // Creates the id even without listeners, so that ids do not depend on whether anything listens.
     const callId = calls.idOf(draft);
     const base = { runId: events.runId, iteration: this.iteration, callId, name, index };
     draft.untold = "";
@@ -280,7 +280,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   // If a limit prevented another attempt, reports the limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
-  // Lists each field, because objects from a spread use much more memory, and a long run stores thousands of results.
+  // Lists each field because a spread uses much more memory, and a long run stores thousands of results.
   return {
     status,
     reason,

@@ -50,9 +50,9 @@ export function streamToolLoop<
 ): LoopStream<Plain<Output>, T, ResultFields<List>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const begun = beginRun(options, { reader: queue });
-  // The cast is safe: the schema, the tools and the middleware in `options` determine the types.
+  // Safe cast: the type parameters come from the schema, the tools and the middleware in `options`.
   const result = begun.result as Promise<LoopResult<Plain<Output>, T> & ResultFields<List>>;
-  // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
+  // Marks the promise as handled for callers that only read events. Awaiting `result` still throws the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),
@@ -64,7 +64,7 @@ export function streamToolLoop<
   };
   let isRead = false;
   const read = (): AsyncIterator<LoopEvent<T>, undefined> => {
-    // Without this error, the second loop would end at once, as if the run had no events.
+    // Without this error, a second `for await` would end at once, as if the run had no events.
     if (isRead && queue.isOver)
       throw new TypeError('The events of this run were already read. Keep them while you read, or pass the option "events".');
     isRead = true;

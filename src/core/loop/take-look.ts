@@ -1,5 +1,5 @@
-// Checks what came from outside (messages, cancellations, limits), and decides whether the run continues: a "look". The look is recorded, so
-// that a replay makes the same decision.
+// Takes a "look": reads messages, cancellations and limits, and decides whether the run continues. The look is recorded, so a replay
+// decides the same.
 
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -21,8 +21,7 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   const decide = (): Look | Promise<Look> => {
     const room = looking.planned === undefined ? nesting?.findRoom(run) : undefined;
     if (room !== undefined) return room.then(decide);
-    // Do not await before the decision: a message that arrives meanwhile would be lost, and another run would begin a
-    // stream with the same budget.
+    // Do not await before `toLook`: a message that arrives meanwhile would be lost, and another run could spend the same budget.
     const seen = see(run);
     taken = (seen.messages?.length ?? 0) - run.returned.length;
     return toLook(run, seen, looking);
@@ -102,7 +101,7 @@ export function see(run: Run): Seen {
     messages: [...returned, ...(control?.messages ?? [])],
     ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
-    // An interrupt does not count as a cancellation here, because its message ends the run.
+    // Leaves out an interrupt, because its message ends the run, not the cancellation.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),
   };

@@ -1,4 +1,4 @@
-// The second argument of a tool's `execute`. A class with getters, so that only the values that the tool uses are created.
+// Implements the second argument of a tool's `execute`. Its getters create only the values that the tool uses.
 
 import type { Json } from "../types/common.ts";
 import type { EmittedPart, LoopEventType } from "../types/loop-event.ts";
@@ -82,7 +82,7 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
     return activityOf(this).run.depth;
   }
 
-  // These getters return functions, so that tools may destructure the context.
+  // Each getter returns a function without `this`, so that tools may destructure the context.
   get progress(): (data: unknown) => void {
     return (data) => {
       if (this.#isAlive("tool-progress"))

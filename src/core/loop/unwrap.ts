@@ -57,13 +57,13 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 export function unwrap<Result extends Omit<LoopResult, "journal">>(result: Result): Result {
   if (!isRecord(result) || !isRecord(result.reason)) throw refuseOption("result", resultCheck, result);
   if (result.status === "completed") return result;
-  // The result of a durable loop has no journal, but nothing here reads the journal.
+  // A durable loop's result has no journal, but the cast is safe because nothing here reads it.
   const ended = result as unknown as EndedResult;
   throw toError(ended, ended.reason.kind);
 }
 
 function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
-  // An unknown kind, as in a result from another version of the package, gets the base class.
+  // Results from another version of the package may have an unknown kind, which gets the base class.
   const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
   return new Thrown(result);
 }

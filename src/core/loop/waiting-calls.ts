@@ -1,4 +1,4 @@
-// Describes waiting calls for users.
+// Describes a run's waiting calls for the users who must answer them.
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { isQuestion } from "../../shared/to-outcome.ts";

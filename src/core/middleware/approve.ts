@@ -1,4 +1,4 @@
-// Approvals of calls, which may take days and come from another process.
+// Asks for approval before a call runs. The decision may take days and come from another process.
 
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/middleware-options.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
@@ -25,7 +25,7 @@ export function approve(policy?: Approve): Middleware {
   if (policy !== undefined && !isFunction(policy)) throw invalidOption("approve", "a function", policy);
   return {
     name: "approve",
-    // Runs after `guardrails`, so that a person who decides sees the arguments that its checks have rewritten.
+    // Runs after `guardrails`, so that people decide about the arguments that the guardrails have rewritten.
     after: ["guardrails"],
     begin: (run) => ({
       async call(call, next, at) {
@@ -84,6 +84,6 @@ export async function contextOf({ run, at, signal }: ContextPorts, { call, tool 
   };
   const late = `The check took longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs").`;
   const answer = await askCaller(ask, { clock, ms: timeouts.callbackMs, signal, late });
-  // Only the value `false` lets a call run without approval.
+  // Anything but `false` means that the call needs approval, so a callback that returns nothing does not let it run.
   return { ...view, tool, needsApproval: answer !== false, signal };
 }

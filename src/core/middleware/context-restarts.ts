@@ -1,4 +1,4 @@
-// Adds context items to a run's requests: the caller's items, and those of tools that request a context restart.
+// Adds context items to requests: the caller's own items, and those of tools that request a context restart.
 
 import type { Json } from "../types/common.ts";
 import type { Message, UserMessage } from "../types/message.ts";
@@ -40,7 +40,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
   const { maxRestarts = 5 } = options;
   return {
     name: "context-restarts",
-    // These middleware replace messages, and would not recognize the message with the items.
+    // Runs after these two, because they replace messages and would not recognize the message that contains the items.
     after: ["handoffs", "compaction"],
     begin: (run) => {
       const context = new Context(options);
@@ -57,7 +57,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
-          // Only the caller's own tools get this notice, because data from a server or a page must never restart anything.
+          // Notifies only about the application's own tools, because data from a server or a page must never restart anything.
           else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
             at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
           return outcome;
@@ -91,7 +91,7 @@ class Context {
 
   /** Reads the results of each batch of calls once, in call order. */
   read({ lastBatch, look }: State): void {
-    // The retried request may restart the context as often as before.
+    // The run was resumed to retry this request, which may restart the context as often as before.
     if (look !== this.#look && look?.retries === true) this.restarts = 0;
     this.#look = look;
     if (lastBatch === this.#lastBatch) return;

@@ -1,4 +1,4 @@
-// Counts how often a model repeats an iteration or a sequence of iterations. Has no side effects.
+// Counts how often a model repeats an iteration, or a sequence of iterations.
 
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -92,7 +92,7 @@ export class CycleCounts {
     for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
       const count = Math.floor(matched / cycle) + 1;
-      // One message may count several times, and so jump over a multiple of the threshold.
+      // One message can raise the count by several and skip the exact threshold, so compare how many multiples were passed.
       const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
       const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
       if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };

@@ -1,4 +1,4 @@
-// Waits for a person's decision about a call, and applies it. `approve` adds the decisions of a policy.
+// Waits for a person's decision about a call, and applies it. `approve` adds a policy that may decide instead.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision } from "../types/middleware-options.ts";
@@ -47,7 +47,7 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
-  // Asks nobody if the call ran before there was a policy.
+  // An earlier execution ran this call without asking for approval, so nobody is asked now.
   if (at.isOver && !(await at.isRecorded(step))) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
@@ -55,7 +55,7 @@ export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): 
   });
   let asked: string | undefined;
   const decided = first?.kind === "ask" ? await waitForPerson(asking, (id) => (asked = id)) : first;
-  // The record may be damaged, because a saved journal can be edited.
+  // A saved journal can be edited, so the recorded decision is checked.
   if (!isDecision(decided)) throw new LoopError("journal-damaged", { key: "approve/decision", problem: "has no decision" });
   sendDecision(at, decided, asked);
   const facts = { call, durationMs: 0 };
@@ -81,7 +81,7 @@ function isDecision(decided: Decided | undefined): decided is Final {
 
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
   if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
-  // A decision is about the tool that was shown, so a changed tool opens the wait again.
+  // The decision is about the tool as it was shown, so the facts include it: if the tool changes, the person is asked again.
   const facts = { name, args, tool: toShown(tool) as unknown as Json };
   return toDecision(await at.wait("approval", facts, { answered }));
 }
@@ -89,7 +89,7 @@ async function waitForPerson({ call: { name, args }, tool, at }: Asking, answere
 /** Sends the event about a decision. `waitId` is the wait's id, if a person decided. */
 export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, waitId?: string): void {
   const { kind, ...fields } = decided;
-  // Only the last id is used, because the event's path contains the ids of the outer calls.
+  // Keeps only the last part of the id, because the event's path contains the ids of the outer calls.
   const asked = waitId === undefined ? {} : { question: waitId.slice(waitId.lastIndexOf("/") + 1) };
   at.emit("approval-decided", { ...asked, decision: kind, ...fields });
 }

@@ -1,4 +1,4 @@
-// Keeps tools with the trait `deferred` out of requests until the model has found them with a tool search, or has called them.
+// Leaves tools with the trait `deferred` out of requests until the model has found them with a tool search, or has called them.
 
 import type { AssistantMessage, Message, ToolResultPart } from "../types/message.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -14,7 +14,7 @@ import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 export function deferTools(): Middleware {
   return {
     name: "defer-tools",
-    // These middleware remove tools, which a search must not find.
+    // Runs after these, because they remove tools, and a search must not find removed tools.
     after: ["handoffs", "context-restarts", "prepare-iteration"],
     pure: true,
     begin: ({ messages }) => {
@@ -45,7 +45,7 @@ function arrange(request: RequestDraft, loaded: ReadonlySet<string>): RequestDra
   if (findable.length === 0) return request;
   if (!allowed.some(findsTools)) return { ...request, tools: allowed.map(toLoaded) };
   const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
-  // A tool that `toolChoice` names counts as found.
+  // A deferred tool that `toolChoice` names counts as found, so the request contains it.
   const names = typeof enforced === "object" ? new Set(loaded).add(enforced.name) : loaded;
   const found = [...names].flatMap((name) => deferred.get(name) ?? []);
   const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];

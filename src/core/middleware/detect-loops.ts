@@ -1,4 +1,4 @@
-// Detects that a model repeats its calls.
+// Detects that a model keeps repeating its calls.
 
 import type { LoopDetectionOptions } from "../types/middleware-options.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -25,7 +25,7 @@ const checks: Checks<LoopDetectionOptions> = {
 export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
   checkFields("detectLoops", options, checks);
   const middleware: Middleware = { name: "detect-loops", pure: true, begin: () => createDetection(options) };
-  // A rerun from a run log reads `action`, so that it does not add a warning twice.
+  // Exposes `action`, so that a rerun from a run log does not add a warning twice.
   return Object.assign(middleware, { action: options.action });
 }
 
@@ -37,7 +37,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
 
   const begin = (state: State): UserMessage | undefined => {
     if (last?.iteration === state.iteration) {
-      // The request is repeated without the counted message, so its count is undone.
+      // The counted message was removed and its request is repeated, so counting starts again.
       counts = counts.restart();
       return last.warning;
     }
@@ -45,7 +45,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
     const isWarned = action === "inject-warning" && found !== undefined && counts.repeats(found.cycle);
     const warning = isWarned && found !== undefined ? warnOfLoop(found.count) : undefined;
     found = undefined;
-    // Counts again from zero, because the model may have a good reason to repeat calls after a new message.
+    // The user sent a new message, so repeated calls may now make sense: counting starts again.
     if (state.look?.messages?.some(({ verb }) => verb === "steer") === true) counts = counts.restart();
     last = { iteration: state.iteration, warning };
     return warning;

@@ -1,4 +1,4 @@
-// Starts the calls of eager tools while the model is still streaming. Their outcomes and steps become part of the recorded answer.
+// Starts calls of eager tools while the model is still streaming. The recorded answer contains their outcomes and steps.
 
 import type { Journal } from "../types/journal.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
@@ -110,7 +110,7 @@ class EagerCalls implements MessageWatch {
     const eagerOutcomes: EagerOutcome[] = [];
     const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      // Also claims calls here, because `call` never got those that follow an incomplete call. A call with unusable arguments claims nothing.
+      // `call` never saw the calls after an incomplete one, so they are matched here. A call with unusable arguments matches nothing.
       const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;

@@ -1,4 +1,4 @@
-// Lets the model answer once more, without tools, after a limit is reached.
+// Gives the model one more answer, without tools, after a limit is reached.
 
 import type { FinalAnswerReserve } from "../types/middleware-options.ts";
 import { checkFields } from "../../shared/errors/check-fields.ts";
@@ -30,7 +30,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
           const granted = endedBy;
           const isOwn = granted !== undefined && (at.state.isGranted || at.state.continuation > 0);
           if (!isOwn) {
-            // A resumed run with higher limits may continue after its final answer, so the earlier ending no longer counts.
+            // A run resumed with higher limits may continue after its final answer, so the earlier ending is forgotten.
             endedBy = undefined;
             return next(request);
           }
@@ -42,9 +42,9 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
         },
         async beforeEnd(ending, { state }) {
           const { kind } = ending.reason;
-          // The final answer has paused too often, so the run ends at the original limit.
+          // The final answer was paused too often, so the run ends with the limit that led to it.
           if (endedBy !== undefined) return kind === "max-pauses" ? { ending: endedBy.ending } : undefined;
-          // Only a limit that forbids the next request is handled: other endings leave no room for an answer.
+          // Handles only limits that prevent the next request, because other endings leave no room for an answer.
           if (state.phase !== "look") return undefined;
           if (!counted.has(kind) && !(reserve !== undefined && reserved.has(kind))) return undefined;
           endedBy = { ending, isGiven: false };

@@ -1,4 +1,4 @@
-// Limits a forced tool choice to the first call: a model that must call a tool in each iteration could never answer.
+// Applies a forced tool choice to the first call only: a model forced to call a tool each time could never answer.
 
 import { isForced } from "../../shared/forced-choice.ts";
 import type { Middleware } from "../types/middleware.ts";
@@ -14,7 +14,7 @@ export function forceFirstCall(): Middleware {
       return {
         request(request, next, { state }) {
           const { messages, givenMessages } = state;
-          // Counts from the message after a handoff, because the call that handed off belongs to the previous agent.
+          // After a handoff, only later messages count, because the call that handed off belongs to the previous agent.
           if (since === undefined || request.agent !== agent) since = since === undefined ? givenMessages : messages.length;
           ({ agent } = request);
           const { toolChoice } = request;

@@ -1,4 +1,4 @@
-// Decides which tools may run, and reports the calls that it allowed.
+// Decides which tools may run, and reports which calls it allowed.
 
 import type { DeliberateGate } from "../types/middleware-options.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
@@ -11,7 +11,7 @@ import { isRecord, isThenable } from "../../shared/guards.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
 
-// Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools.
+// Rejects unknown fields, because a gate with a misspelt `allowedNames` would allow every tool.
 const checks: Checks<DeliberateGate> = {
   active: /* @__PURE__ */ needed(is.flag),
   allowedNames: [

@@ -46,7 +46,7 @@ export function limitIdenticalCalls(options: IdenticalCallsOptions = {}): Middle
         },
         async afterCalls(planned, { state, emit }) {
           const { iteration, steered, lastBatch } = state;
-          // Counts again from zero, because the model may have a good reason to repeat calls after a new message.
+          // A new user message restarts the count, because repeated calls may make sense after it.
           const isNext = iteration === last.iteration + 1 && steered.length === 0;
           const counted = countCalls(isNext ? last.counted : none, lastBatch, polled);
           last = { iteration, counted };

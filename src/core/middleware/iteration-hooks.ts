@@ -1,4 +1,4 @@
-// The caller's functions that look at a run between its iterations, or change the next request.
+// Runs the caller's functions that inspect a run between its iterations or change the next request.
 
 import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/middleware-options.ts";
@@ -71,7 +71,7 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
-    // Runs after `handoffs`, because the plan may only name the current agent's tools.
+    // Runs after `handoffs`, because the plan may name only the current agent's tools.
     after: ["handoffs"],
     begin: (run) => ({
       async request(request, next, at) {
@@ -151,7 +151,7 @@ export function stopWhen(condition: StopCondition | readonly StopCondition[]): M
         if (!isOver || answer.ends !== undefined) return answer;
         const asked = at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
         const said = await asked.catch((error: unknown) => {
-          // The time is up, but the answer is complete, so the run can end without the condition.
+          // The time is up, but the answer is complete: the run completes without asking the stop condition.
           if (status === "completed" && isStepCancelled(error) && error.ending.status === "timeout") return null;
           throw error;
         });

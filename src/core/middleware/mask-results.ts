@@ -1,4 +1,4 @@
-// Clears old tool results from requests ("masking"), and the results that the model has released with `context_release`.
+// Clears tool results from requests ("masking"): old ones, and those that the model released with `context_release`.
 
 import type { MaskingOptions } from "../types/middleware-options.ts";
 import { frozenView } from "../../shared/transcript.ts";
@@ -17,7 +17,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // The set `force` may change between executions, so its content is recorded.
+    // Not pure with `force`: the caller may change this set between executions, so what it contains is recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);
@@ -32,7 +32,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
           }
           const masked = view.update(sourceOf(state, { forcedIterations, releases }));
           if (masked !== undefined) at.emit("masked", masked);
-          // False if earlier middleware has replaced the messages.
+          // False if other middleware has replaced the messages; they must then be masked separately.
           const isWhole = request.messages === frozenView(state.messages);
           const messages = isWhole
             ? frozenView(view.messages)

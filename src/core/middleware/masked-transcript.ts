@@ -1,5 +1,4 @@
-// The transcript with notes in place of old tool results ("masking"). Kept between iterations, so that each message is read
-// once and each result is replaced once.
+// The transcript with notes in place of old tool results. Kept between iterations, so that each message is read only once.
 
 import type { Message, ToolResultPart } from "../types/message.ts";
 import type { MaskingOptions } from "../types/middleware-options.ts";
@@ -99,10 +98,10 @@ export class MaskedTranscript {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // The newest iteration is checked here, because its results are not in `#iterations` yet.
+    // Checks the newest iteration separately, because `#iterations` does not contain it yet.
     const found = last !== undefined && force.has(last) ? [last] : [];
     const iterations = this.#iterations;
-    // Both `force` and `#iterations` may be large, so the loop goes through the smaller one.
+    // Both sets may be large, so the loop iterates over the smaller one.
     const before =
       force.size < iterations.size
         ? [...force].filter((each) => iterations.has(each))

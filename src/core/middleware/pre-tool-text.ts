@@ -1,4 +1,4 @@
-// Ends the run if the model has written its whole answer before its tool calls.
+// Ends the run if the model wrote its whole answer before its tool calls.
 
 import type { PreToolTextPolicy } from "../types/middleware-options.ts";
 import { checkFields, type Checks, is } from "../../shared/errors/check-fields.ts";

@@ -1,4 +1,4 @@
-// Shortens successful results before they enter the transcript. An extraction's usage counts for the run.
+// Shortens successful results before they enter the transcript. Tokens used by an extraction count for the run.
 
 import type { ResultPipeline } from "../types/middleware-options.ts";
 import type { Usage } from "../types/common.ts";
@@ -81,7 +81,7 @@ interface Ports {
 
 async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports: Ports): Promise<Outcome> {
   const { at } = ports;
-  // For a handoff, the outcome is not final yet, because other middleware may still refuse it.
+  // A handoff's outcome is not final yet, because other middleware may still refuse it.
   if (outcome.kind !== "completed" || outcome.handoff === undefined) at.end(outcome);
   const { text, changes, extraction } = await at.step("results", () => runStages(outcome, pipeline, ports));
   for (const { stage, tokensBefore, tokensAfter } of changes) at.emit(eventOf[stage], { tokensBefore, tokensAfter });

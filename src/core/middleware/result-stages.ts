@@ -1,4 +1,4 @@
-// The stages that process a result: their checks, and what their functions return.
+// Implements the stages that shorten a result. Checks what each stage's function returns.
 
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline } from "../types/middleware-options.ts";
 import type { ResultEvent } from "../types/loop-event.ts";

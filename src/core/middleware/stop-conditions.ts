@@ -58,7 +58,7 @@ export function tokenBudget(tokens: number): StopCondition {
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {
-    // Copies the expression, so that `lastIndex` of the caller's expression does not change.
+    // Copies the expression so that the caller's `lastIndex` does not change.
     const search = new RegExp(pattern);
     return ({ response }) => {
       search.lastIndex = 0;

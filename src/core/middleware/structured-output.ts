@@ -75,14 +75,14 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   return {
     async request(request, next, at) {
       const { look, continuation, steered, isGranted } = at.state;
-      // A new user message is a new question, so the invalid answers are counted from zero.
+      // A new user message is a new question, so the count of invalid answers starts again.
       const isNew = look?.retries === true || steered.length > 0;
       if (continuation === 0 && isNew) invalid = 0;
       checked = undefined;
       const answer = await next(describeOutput(request, rules));
-      // Also validates the answer that `finalAnswer` granted, although it ends the run at a limit.
+      // Also validates an answer granted by `finalAnswer`, although the run ends after it in any case.
       const text = answer.ends === undefined || isGranted ? finalTextOf(answer, at.state) : undefined;
-      // Validated before the run ends, so that a user message that arrives meanwhile still gets an answer.
+      // Validates now rather than when the run ends, so that a user message arriving meanwhile still gets an answer.
       if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
       return answer;
     },

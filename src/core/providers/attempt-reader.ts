@@ -1,5 +1,5 @@
-// Reads the stream of a provider that may make several attempts. Announces when a failed attempt's output is discarded, so that readers can
-// drop it.
+// Reads a provider stream that may make several attempts. Announces when a failed attempt's output is discarded, so that readers can drop
+// it.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
@@ -190,7 +190,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // A getter, because the guard creates the signal only when it is first read.
+      // Uses a getter because the guard creates its signal only when it is first read.
       get signal() {
         return guard.signal;
       },

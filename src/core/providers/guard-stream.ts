@@ -1,6 +1,5 @@
-// Reads a provider's stream. Ends the stream if it is silent for too long, or if the run is cancelled. Pauses the stream while
-// too many events are unread. Uses callbacks instead of `for await`, so that each chunk costs only one promise, and so that the
-// guard can leave the stream without waiting.
+// Reads a provider's stream and closes it if it is silent for too long or the run is cancelled. Uses callbacks, not `for await`: they cost
+// one promise per chunk, and can leave a stream without waiting for it.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -114,7 +113,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#controller.signal;
   }
 
-  // This is a field, not a method, so that a provider may destructure the call.
+  // A field instead of a method, so that a provider may destructure `heartbeat` from its call.
   readonly heartbeat: ModelCall["heartbeat"] = (state) => {
     const now = this.clock.now();
     this.#lastSign = now;
@@ -135,7 +134,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#arm();
     try {
       this.#iterator = iterateChunks(this.#stream.open(this));
-      // If the run was cancelled while the provider opened its stream, the stream is closed unread.
+      // The run may have been cancelled while the provider opened its stream. The stream is then closed unread.
       if (this.#phase === closed) this.#leave();
       else this.#pull();
     } catch (error) {
@@ -157,7 +156,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #pull = (): void => {
     if (this.#phase === closed) return;
     try {
-      // Accepts that a provider's `next` returns a plain value, or throws synchronously.
+      // A provider's `next` may return a plain value or throw synchronously, so both are accepted.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -207,13 +206,13 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   /** Requests the next chunk, after waiting for the promise of `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
-    // A listener may have stopped the run, which closes the stream.
+    // A listener may have stopped the run, which has closed this stream.
     if (this.#phase === closed) return;
     if (said === "over")
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());
     if (said === "finished" && this.#phase < finished) this.#arm(finished, hangUpAfterMs);
     else if (said === undefined && this.#phase === finished) {
-      // A wrapper has discarded a finished answer and tries again, so the limit for a first chunk applies again.
+      // A wrapper has discarded a finished answer and tries again, so the first-chunk limit applies again.
       this.heartbeat("waiting");
       this.#arm(firstChunk);
     }
@@ -287,7 +286,7 @@ export class StreamGuard implements ModelCall, Cancellable {
       else this.#alarm.silence();
       if (this.#isLeft) dropIterator(this.#iterator);
     } catch {
-      // The stream has ended, so the error changes nothing.
+      // Ignores the error, because the stream has already ended.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Streams the attempts of `withRetry` and `withFallback`. Before each attempt, checks the run's signal and budget.
+// Streams the attempts of `withRetry` and `withFallback`. Checks the run's signal and budget before each attempt.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { providerError } from "../../shared/errors/provider-error.ts";
@@ -107,10 +107,9 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // If the attempt has its own time limits, regular heartbeats keep the outer stream's limits from expiring
-    // first.
+    // An attempt with its own time limits may be silent for longer than the outer stream allows, so heartbeats keep that stream open.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
-    // No limits here, because the outer stream limits the duration of all attempts together.
+    // Sets no limits on an attempt by default, because the outer stream limits all attempts together.
     const none = Number.POSITIVE_INFINITY;
     const limits = { ...timeouts, ...(patience ?? { firstChunkMs: none, streamIdleMs: none }), streamMs: none };
     const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };
@@ -126,7 +125,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #conclude(end: StreamEnd, reader: AttemptReader): void {
-    // Checks the scope before the fault, because the stream may have been cancelled just after the attempt failed.
+    // Checks for cancellation first, because the run may have been cancelled just after the attempt failed.
     const { cause } = this.#scope;
     if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
     const fault = findFault(end, reader);
@@ -204,7 +203,7 @@ export function keepAlive(call: ModelCall): () => void {
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Sends heartbeats twice as often as needed, because the limit's timer may fire before this one.
+  // Sends heartbeats twice as often as needed, because the limit's timer could fire just before this one.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

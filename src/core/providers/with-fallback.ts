@@ -61,9 +61,9 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
   const haveAll = (ability: Ability): true | undefined => providers.every((provider) => provider[ability] === true) || undefined;
   return wrapProvider(first, {
     compacts: haveAll("compacts"),
-    // Unless all providers search tools, requests must contain the tool that finds deferred tools.
+    // True only if all providers search deferred tools. Otherwise, requests must contain a search tool.
     searchesTools: haveAll("searchesTools"),
-    // Unless all providers send the schema of the answer, the system text must contain the instructions for it.
+    // True only if all providers send the answer's schema. Otherwise, the system text must contain instructions for it.
     structuresOutput: haveAll("structuresOutput"),
     stream: (request, call) => {
       const { timeouts } = call;
@@ -146,7 +146,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   return {
     first: askNext(),
     next: ({ error }) => {
-      // Ends here, because no other service should get a filtered prompt.
+      // Does not try another service, because none should get a prompt that was filtered.
       if (error.code === "content-filter") return undefined;
       failed += 1;
       roster.rest(current, call.clock.now());

@@ -1,4 +1,4 @@
-// Reads a message's calls from the records: which calls have ended, and what the others wait for.
+// Reads a message's calls from the records: which have ended, and what the others wait for.
 
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -148,7 +148,7 @@ export class CallReader {
     if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
     if (state.phase === "answer") placeResults(state, batch.ended);
     const pending = batch.pending.flatMap((one) => one ?? []);
-    // If the journal does not record when calls begin, a call without an outcome may have begun.
+    // A journal that is not durable does not record when calls begin, so a call without an outcome may have begun.
     return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
   }
 
@@ -305,7 +305,8 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   if (begun?.refused !== undefined) return begun.refused;
   if (outcome === undefined) return undefined;
   if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
-  // Only a durable tool may leave waits open when it ends. Otherwise, middleware is still waiting after an ordinary tool.
+  // If an ordinary tool has an open wait, middleware is still waiting after it, so the call has not ended. Durable tools may leave waits
+  // open.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
   return outcome;
 }

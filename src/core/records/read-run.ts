@@ -1,5 +1,5 @@
-// Reads a run from its records: the loop repeats the recorded run without the code of its middleware and tools. Stops at the first
-// step that is not recorded.
+// Reads a run from its records. Repeats the recorded run without its middleware and tools, and stops at the first step that is not
+// recorded.
 
 import type { Json } from "../types/common.ts";
 import type { Journal } from "../types/journal.ts";
@@ -47,7 +47,7 @@ export async function readRecords(
   let last = "run";
   const records = toRecords(recorded);
   const { durable, findRuns } = records;
-  // Waits for reads in progress, so that a slow journal is not mistaken for the end of the records.
+  // `ReplayJournal` waits for pending reads, so that a slow journal is not mistaken for the end of the records.
   const journal = new ReplayJournal({ read: (key) => records.read((last = key)), step: neverStep });
   const read = async <T>(key: string): Promise<T | undefined> => (await journal.read(key)) as T | undefined;
   try {
@@ -60,7 +60,7 @@ export async function readRecords(
     return { ...found, first, pendingCalls: calls.conclude("", found) };
   } catch (thrown) {
     const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;
-    // Errors from the disk, and errors that already name the record, are passed on unchanged.
+    // Disk errors, and errors that already name the record, are thrown unchanged.
     if (isLoopError(error) && error.code.startsWith("journal-")) throw error;
     if (error instanceof Error && "errno" in error) throw error;
     throw new LoopError("journal-damaged", { key: last, problem: `cannot be read: ${toPlainError(error).message}` });
@@ -112,7 +112,7 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
     },
     allowToolChange: () => true,
     ...(priced === true && { pricing: () => undefined }),
-    // At time 0, no wait has timed out. An automatic answer would not be in the records.
+    // At time 0, no wait has timed out; a timeout would produce an answer that the records do not contain.
     now: 0,
   };
 }

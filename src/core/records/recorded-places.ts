@@ -1,4 +1,4 @@
-// The places of recorded runs: the outermost run and its nested runs.
+// Finds recorded runs: the outermost run and its nested runs.
 
 import type { Journal } from "../types/journal.ts";
 import { checkStepRecord } from "../loop/check-record.ts";
@@ -71,7 +71,7 @@ async function findNames({ records, prefix, first }: RecordedPlace, own: string)
       if ((await records.read(`${below}${name}/run`)) === undefined) break;
       names.push(name);
     }
-  // Finds nested runs that were given a name.
+  // Finds the nested runs that were given a name.
   for (const key of await records.findRuns()) {
     const name = key.startsWith(below) ? key.slice(below.length, -"/run".length) : "";
     const isNamed = /^(?:tool|@[^/]+)\/run\/./.test(name) && !name.includes("/call/");

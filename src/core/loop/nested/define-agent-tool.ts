@@ -1,4 +1,4 @@
-// Tools whose calls are nested runs, and the report on a nested run that ended without a complete answer.
+// Defines tools whose calls are nested runs, and the report for a nested run that ended without a complete answer.
 
 import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../../types/loop-options.ts";
 import type { LoopEmitter } from "../../types/loop-event.ts";
@@ -39,7 +39,7 @@ export interface AgentReport {
 /** Returns the report on a nested run that completed without a complete answer. Returns undefined for all other runs. */
 export function reportOf(result: LoopResult): AgentReport | undefined {
   const { status, reason, output, responseText: text } = result;
-  // The reason may be missing, because a test may replace the nested run with a result that has only the fields it needs.
+  // In a test, the result may be a stub without a `reason`, so an absent reason counts as completed.
   if (status !== "completed" || output !== undefined || (reason as unknown) === undefined) return undefined;
   const ended = readEnding(result, reason);
   return ended === undefined || text === "" ? ended : { ...ended, text };
@@ -62,7 +62,7 @@ function readStop(
   { pendingCalls, streamResults }: LoopResult,
   stop_reason: string | undefined,
 ): Omit<AgentReport, "text"> | undefined {
-  // The condition stopped a message without calls, so its answer is complete.
+  // A stop condition ended the run, but the last message made no calls, so its answer is complete and needs no report.
   if (pendingCalls.length === 0 && streamResults.at(-1)?.finish === "stop") return undefined;
   const calls = pendingCalls.map(({ name, args }) => ({ tool_name: name, args }));
   const why = stop_reason === undefined ? {} : { stop_reason };
@@ -197,12 +197,12 @@ export function defineAgentTool(...given: readonly [fields?: AgentToolFields<unk
 
 function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const { prepare, toResult, emitText, ...tool } = checkAgent(fields);
-  // On a resume, this code runs again, and the nested run continues from its records.
+  // Runs again when the run is resumed: `prepare` is called again, and the nested run continues from its records.
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
     const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
       throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
-    // The nested run uses the outer run's id and journal, so its own are ignored.
+    // Ignores these options, because the nested run uses the outer run's id and journal.
     const { runId: _runId, journal: _journal, resume: _resume, ...options } = prepared;
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
     const result = await runNested(given, { ...options, ...tap?.options } as unknown as NestedLoopOptions);

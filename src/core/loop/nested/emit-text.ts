@@ -19,7 +19,7 @@ export function createTextTap(emit: Emit): (event: LoopEvent) => void {
     held = "";
   };
   return (event) => {
-    // Skips replayed events, whose text was emitted before, and events with `path`, which belong to a deeper run.
+    // Ignores replayed events, whose text was emitted before, and events with a `path`, which come from deeper runs.
     if (event.replayed === true || event.path !== undefined) return;
     if (event.type === "text-delta" && event.attempt !== undefined && event.isFinal !== true) held += event.text;
     else if (event.type === "attempt-discarded") held = "";

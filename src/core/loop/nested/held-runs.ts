@@ -1,4 +1,4 @@
-// Holds nested runs that wait for answers from outside while other steps of the outermost run can continue.
+// Holds nested runs that wait for outside answers while other parts of the outermost run continue.
 
 import type { Cancellable, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import { whenParked } from "../journals.ts";

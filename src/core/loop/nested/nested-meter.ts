@@ -1,4 +1,4 @@
-// Shares the limits of a run with its nested runs.
+// Shares a run's limits with its nested runs.
 
 import { Meter, type Expected, type NestedStreams, type SharedLimits, type Spending, type SpentLimit } from "../meter.ts";
 import type { StreamResult } from "../../types/provider.ts";

@@ -1,5 +1,5 @@
-// Runs inside a tool call or a hook. They share the limits, the events and the cancellation of their outer run, and also its
-// journal, unless an ordinary tool starts them.
+// Starts runs inside a tool call or a hook. They share the outer run's limits, events and cancellation. They also share its journal, unless
+// an ordinary tool starts them.
 
 import type { Plain } from "../../types/common.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -44,9 +44,9 @@ export function runNested<Output = unknown, T extends Tool = Tool, Context = unk
   name?: string,
 ): Promise<LoopResult<Plain<Output>, T>> {
   const result = begin(context, options as unknown as NestedOptions, name);
-  // Avoids an unhandled rejection if the tool does not await the result.
+  // Marks the promise as handled: a tool that ignores the result must not crash the process with an unhandled rejection.
   result.catch(() => {});
-  // The cast is safe: the schema and the tools in `options` determine the types.
+  // Safe cast: the type parameters come from the schema and the tools in `options`.
   return result as Promise<LoopResult<Plain<Output>, T>>;
 }
 
@@ -71,7 +71,7 @@ async function beginInTool(activity: Activity, options: NestedOptions): Promise<
   const { deadline, call } = activity;
   if (deadline === undefined || deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
   const callId = call?.callId ?? "";
-  // The nested run has its own time limits, so the tool's limits are paused.
+  // Pauses the tool's time limits, because the nested run enforces its own.
   const letGo = deadline.hold(false);
   return runsOf(activity).begin(options, { callId, path: callId }).finally(letGo);
 }
@@ -89,7 +89,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // In all other cases, the code that began the nested run gets the unsent messages with the result.
+    // Gives back the messages that the nested run did not send. Otherwise, the code that began the run finds them in its result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";
@@ -188,7 +188,7 @@ export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: Neste
   const { provider, pricing, session, context, timeouts } = outer.options;
   const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const inner = defined.timeouts ?? {};
-  // A stopped run must not wait longer for its nested runs than for its own tools.
+  // Limits the nested run to its outer run's cleanup time, so that a stop takes no longer than for an ordinary tool.
   const toolCleanupMs = Math.min(inner.toolCleanupMs ?? outer.timeouts.toolCleanupMs, outer.timeouts.toolCleanupMs);
   const whole: SeamOptions = {
     provider,

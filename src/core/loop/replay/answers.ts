@@ -1,4 +1,4 @@
-// Assigns answers from outside to waits, and refuses invalid answers.
+// Assigns outside answers to the calls that wait for them, and refuses invalid answers.
 
 import type { Json, Validation } from "../../types/common.ts";
 import { readIssues } from "../prepare-call.ts";
@@ -43,7 +43,7 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
     }
     if (answers.has(result)) return name;
     answers.delete(name);
-    // Not checked here: a result is checked when the loop reaches the wait for the result.
+    // Stores the result unchecked: it is checked when the loop reaches the call that waits for it.
     answers.set(result, given);
   }
   return undefined;
@@ -64,7 +64,7 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
     if (wait.what === "approval" && newest.answer === undefined) passDenial(answers, wait.id, newest.id);
     return false;
   }
-  // A result for a nested run's call is checked later, because its tool is known only when the nested run reaches the call.
+  // A nested run's tools are unknown until that run reaches the call, so a result for such a call is checked later.
   const isLater = wait.what === "result" && wait.id.includes("/");
   const isChecked = !isLater && !isNoAnswer(given);
   const problem = isChecked ? await findAnswerProblem(toWaitingCall(wait), given, resultChecker(run)) : undefined;

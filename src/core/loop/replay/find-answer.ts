@@ -1,4 +1,4 @@
-// Finds the answer to a wait, in the journal or in the answers of this execution.
+// Finds the answer that a call waits for, either in the journal or among this execution's answers.
 
 import type { Issue, Json } from "../../types/common.ts";
 import type { Wait, WaitingSubject } from "../../types/middleware.ts";
@@ -49,7 +49,7 @@ export async function findAnswer<Answer>(
     const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
     const areFactsSame = isSameWait(asked, shown);
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
-    // Asks nobody again about a call that has ended, whatever has changed since.
+    // If the call has ended, nobody is asked about it again, even if the facts have changed since.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
       if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));

@@ -85,7 +85,7 @@ export class GuardedJournal implements Journal, Cancellable {
     const value = await this.ask(call, () =>
       this.#journal.step(key, () => {
         const made = noting();
-        // Avoids an unhandled rejection if a failing journal ignores the promise.
+        // Marks the promise as handled, because a failing journal may ignore it.
         made.catch(() => {});
         return made;
       }),
@@ -101,7 +101,7 @@ export class GuardedJournal implements Journal, Cancellable {
     this.#alarm.silence();
     try {
       const value = await body();
-      // A failed journal cancels the run's other steps, whose outcomes must not be recorded.
+      // If the journal has failed meanwhile, throws instead, so that the value is not recorded.
       this.#refuseBroken();
       return value;
     } finally {
@@ -162,8 +162,8 @@ export class GuardedJournal implements Journal, Cancellable {
     const { journalMs, toolCleanupMs } = timeouts;
     const cause = scope.cause?.kind;
     if (cause === undefined || cause === "interrupt") {
-      // The wall clock starts with the first new step. Until then, this timer enforces the run's time limit. If the recorded time already exceeds
-      // it, the records are still read to their end.
+      // Before the first new step, no wall clock is running, so this timer enforces the run's time limit. If the recorded time already
+      // exceeds that limit, the records are read to their end.
       const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }

@@ -1,4 +1,4 @@
-// A journal for durable engines that need the same step order on each replay.
+// Implements a journal for durable engines that require the same step order on each replay.
 
 import type { Journal } from "../../types/journal.ts";
 import { isParking, whenQuiet } from "../journals.ts";

@@ -1,4 +1,4 @@
-// Opens and closes a run's journal, and adds the result so far to the error of a failed journal.
+// Opens and closes a run's journal. If the journal fails, its error gets the partial result.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -52,7 +52,7 @@ export function withPartial(run: Run, guard: GuardedJournal | undefined, error: 
   try {
     if (error instanceof Error && addPartial(error, partial)) return error;
   } catch {
-    // The error cannot be changed, for example because it is frozen.
+    // Some errors are frozen or otherwise unchangeable; such an error is reported without the partial result.
   }
   const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });

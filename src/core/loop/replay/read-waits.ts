@@ -1,4 +1,4 @@
-// Reads what a call, a request or a run end is waiting for.
+// Reads what a call, a request or the end of a run is waiting for.
 
 import type { Json } from "../../types/common.ts";
 import type { Wait } from "../../types/middleware.ts";

@@ -1,4 +1,4 @@
-// Runs a durable tool's code again with its recorded results.
+// Runs a durable tool's code again with its recorded results, up to the first step that is not recorded.
 
 import type { Outcome, Wait } from "../../types/middleware.ts";
 import { Activity } from "../activity.ts";
@@ -29,7 +29,7 @@ export async function recallOutcome(
     if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
     return { outcome, late: await activity.inCore(() => findLate(run.path + path)) };
   }
-  // The run was cancelled before anything new happened, so this only finds out what the call waits for.
+  // The run was cancelled before anything new happened, so the tool is only replayed, to find out what its call waits for.
   if (!run.isReplayed || run.scope.cause === undefined) return undefined;
   const waits = await replayTool(activity, execute);
   if (waits !== undefined) return activity.park(waits);

@@ -1,4 +1,4 @@
-// Reads the records about the tools and the calls of a message.
+// Reads what the journal recorded about a message's tools and calls.
 
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";

@@ -1,4 +1,4 @@
-// A journal that only reads records and never writes.
+// Implements a journal that only reads records and never writes.
 
 import type { Journal } from "../../types/journal.ts";
 import { whenParked } from "../journals.ts";

@@ -1,4 +1,4 @@
-// Implements `Past`: what earlier executions have recorded, and what this execution may still do.
+// Implements `Past`: what earlier executions recorded, and what this execution may still do.
 
 import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -89,7 +89,7 @@ export class RunPast implements AnsweredRun, CallPast {
     this.#close = opened;
     const unknown = run.root === run ? await checkAnswers(run, this.shared.answers) : undefined;
     if (unknown === undefined) return undefined;
-    // Replays the records to find the waits that the error lists. Runs and records nothing new.
+    // Replays the records to find the waiting calls that the error lists. Runs and records nothing new.
     await followRecords(run);
     const waiting = [...this.shared.opened].slice(0, maxListed);
     throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
@@ -129,7 +129,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T> {
     const { refusal } = this.shared;
-    // Once an answer has been refused, nothing more may be recorded, not even the failure of the tool that got the error.
+    // After a refused answer, nothing more may be recorded, not even the failure that the refusal causes in a tool.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
     const live = (): T | PromiseLike<T> => {
       this.noteLive();
@@ -146,7 +146,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run } = this;
     this.isReplayed = false;
     if (run.root !== run && run.outer?.past instanceof RunPast) run.outer.past.noteLive();
-    // Starts the run's time limit, which begins with the first new step.
+    // The run's time limit starts with the first new step, which is this one.
     run.startWallClock();
   }
 
@@ -215,7 +215,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // Most calls have no record of their end, and their run went on, so their outcomes need not be read twice.
+    // Avoids reading most outcomes twice: a call without an end record matters here only if this run was cut off or its outer run has ended.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     return ended ?? new Parked([]);
@@ -305,13 +305,13 @@ export class RunPast implements AnsweredRun, CallPast {
     const { state, limits } = run;
     const { reason } = ending;
     const { kind } = reason;
-    // Compared here, because after a final answer the newest message no longer contains the refused call.
+    // Compares the limits here, because after a final answer the newest message no longer contains the refused call.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-    // Excluded, because a stream that the time limit cut off is repeated only with the option `resume`.
+    // Leaves out streams that the time limit cut off, because they are repeated only with the option `resume`.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
     const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
     if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
-    // Ignores the error count, because a retry counts errors from zero again.
+    // Passes 0 as the error count, because a retry starts counting errors again.
     const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
     return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
   }

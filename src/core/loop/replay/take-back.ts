@@ -1,4 +1,4 @@
-// Removes the newest message of a run, so that its request can be repeated.
+// Removes a run's newest message, so that its request can be repeated.
 
 import type { State } from "../../types/middleware.ts";
 import { wasDispatched } from "../../../shared/to-outcome.ts";
