@@ -1,6 +1,6 @@
 // A run's journal in two tables of Postgres. Only the execution that opened the journal last can add records.
 
-import type { Journal } from "../core/index.ts";
+import { type Journal, LoopError } from "../core/index.ts";
 
 export type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;
 
@@ -48,7 +48,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
       if (text === undefined) {
         text = JSON.stringify(await body());
         const [added] = await query(addRecord, [runId, holder, key, text]);
-        if (added === undefined) throw new Error(`Another process has taken over the run "${runId}".`);
+        if (added === undefined) throw new LoopError("journal-lost", { runId });
         records.set(key, text);
       }
       return parse(text) as T;

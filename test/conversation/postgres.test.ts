@@ -127,7 +127,13 @@ describe("postgresConversationStore", () => {
     await started;
     await postgresConversationStore(database.connect()).journal("bill-7").open?.(); // as in a second process
     bank.emit("paid");
-    await expect(first).rejects.toThrow("Another process has taken over the run");
+    await expect(first).rejects.toThrow(
+      expect.objectContaining({
+        code: "journal-lost",
+        message: 'Another process has taken over the run "bill-7". Leave the run to it.',
+      }),
+    );
+    await expect(first).rejects.toHaveProperty("details.partial.functionHistory");
     const second = await runIn(database.connect());
     expect([second.text, second.functionHistory]).toEqual(["It may be paid.", []]); // an interrupted call has no result
   });

@@ -95,6 +95,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "conversation-busy": true,
   "conversation-refused": true,
   "rerun-refused": true,
+  "journal-lost": true,
   "journal-closed": true,
   "journal-incomplete": true,
   "journal-unresponsive": true,

@@ -83,6 +83,7 @@ const messages: Messages = {
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. "redact" must keep the shape of each record.`,
+  "journal-lost": ({ runId }) => `Another process has taken over the run ${quote(runId)}. Leave the run to it.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,

@@ -192,121 +192,84 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
     : undefined;
 }
 
-const messages: Replacement = { nearest: "messages", instead: 'messages: [{ role: "user", content: "..." }]' };
-const maxIterations: Replacement = { nearest: "limits.maxIterations", instead: "limits: { maxIterations: 10 }" };
-const shortIterations: Replacement = { nearest: "maxIterations", instead: "maxIterations: 10" };
-const provider: Replacement = { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' };
-const onIteration: Replacement = { nearest: "middleware", instead: "middleware: [onIteration((finished, state) => {})]" };
-const prepareIteration: Replacement = {
-  nearest: "middleware",
-  instead: "middleware: [prepareIteration((view) => ({}))]",
-};
-const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), then events.on("run-end", listener)' };
-const output: Replacement = { nearest: "middleware", instead: "middleware: [structuredOutput(schema)]" };
-const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
-const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
-const toolCallGuard: Replacement = { nearest: "middleware", instead: 'middleware: [approve((call) => ({ kind: "approve" }))]' };
-const system: Replacement = { nearest: "system", instead: 'system: "..."' };
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
-const eitherTokens: Replacement = {
-  nearest: "modelSettings.maxOutputTokens",
-  instead: "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
-};
-const wallClock: Replacement = {
-  nearest: "limits.wallClockMs",
-  instead: "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait",
-};
-const cost: Replacement = { nearest: "limits.maxCostUSD", instead: "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()" };
-const trace: Replacement = { nearest: "events", instead: 'middleware: [tracing()], from "turnwright/observe"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
-const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key and base URL" };
 
 /**
- * Replacements for option names from other libraries. The first one that exists in the checked group of options is
+ * Option names from other libraries, and what replaces them. The first replacement that exists in the checked group of options is
  * suggested.
  */
-const replacements: { readonly [word: string]: readonly Replacement[] } = {
-  prompt: [messages],
-  input: [messages],
-  query: [messages],
-  history: [messages],
-  maxSteps: [maxIterations, shortIterations],
-  maxTurns: [maxIterations, shortIterations],
-  maxRounds: [maxIterations, shortIterations],
-  maxToolRoundtrips: [maxIterations, shortIterations],
-  recursionLimit: [maxIterations, shortIterations],
-  max_turns: [maxIterations, shortIterations],
-  max_iterations: [maxIterations, shortIterations],
-  stopWhen: [{ nearest: "middleware", instead: "middleware: [stopWhen(iterationCountIs(5))]" }],
-  model: [provider],
-  llm: [provider],
-  client: [provider],
-  instructions: [system],
-  systemPrompt: [system],
-  systemMessage: [system],
-  onStepFinish: [onIteration, { nearest: "onIteration" }],
-  onStepEnd: [onIteration, { nearest: "onIteration" }],
-  onStepStart: [prepareIteration],
-  prepareStep: [prepareIteration, { nearest: "prepareIteration" }],
-  activeTools: [prepareIteration],
-  onFinish: [events],
-  onChunk: [events],
-  onError: [events],
-  onEvent: [events],
-  onAbort: [events],
-  callbacks: [events],
-  output: [output],
-  outputSchema: [output],
-  outputType: [output],
-  responseFormat: [output],
-  response_format: [output],
-  abortSignal: [{ nearest: "signal", instead: "signal: controller.signal" }],
-  signal: [{ nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
-  temperature: [setting("temperature")],
-  topP: [setting("topP")],
-  top_p: [setting("topP")],
-  seed: [setting("seed")],
-  stopSequences: [setting("stopSequences")],
-  maxTokens: [eitherTokens, { nearest: "maxOutputTokens" }],
-  max_tokens: [eitherTokens, { nearest: "maxOutputTokens" }],
-  maxOutputTokens: [setting("maxOutputTokens")],
-  providerOptions: [setting("extra")],
-  settings: [{ nearest: "modelSettings" }],
-  tool_choice: [{ nearest: "toolChoice" }],
-  maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }, maxAttempts],
-  retries: [maxAttempts],
-  attempts: [maxAttempts],
-  apiKey: [sdkClient],
-  api_key: [sdkClient],
-  baseURL: [sdkClient],
-  baseUrl: [sdkClient],
-  timeout: [wallClock, { nearest: "wallClockMs" }, { nearest: "timeoutMs" }],
-  timeoutMs: [wallClock, { nearest: "wallClockMs" }],
-  maxDuration: [wallClock, { nearest: "wallClockMs" }],
-  budget: [cost],
-  maxBudget: [cost, { nearest: "maxCostUSD" }],
-  maxBudgetUsd: [cost, { nearest: "maxCostUSD" }],
-  maxCost: [cost, { nearest: "maxCostUSD" }],
-  telemetry: [trace],
-  tracing: [trace],
-  memory: [{ nearest: "journal" }],
-  checkpointer: [{ nearest: "journal" }],
-  sessionId: [{ nearest: "runId" }],
-  thread_id: [{ nearest: "runId" }],
-  onToolCall: [toolCallGuard],
-  canUseTool: [toolCallGuard],
-  parameters: [inputSchema],
-  schema: [inputSchema],
-  input_schema: [inputSchema],
-  inputJsonSchema: [inputSchema],
-  args: [inputSchema],
-  run: [execute],
-  func: [execute],
-  handler: [execute],
-  invoke: [execute],
-  callback: [execute],
-};
+const replacements: readonly (readonly [words: string, ...replacements: readonly Replacement[]])[] = [
+  ["prompt input query history", { nearest: "messages", instead: 'messages: [{ role: "user", content: "..." }]' }],
+  [
+    "maxSteps maxTurns maxRounds maxToolRoundtrips recursionLimit max_turns max_iterations",
+    { nearest: "limits.maxIterations", instead: "limits: { maxIterations: 10 }" },
+    { nearest: "maxIterations", instead: "maxIterations: 10" },
+  ],
+  ["stopWhen", { nearest: "middleware", instead: "middleware: [stopWhen(iterationCountIs(5))]" }],
+  ["model llm client", { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' }],
+  ["instructions systemPrompt systemMessage", { nearest: "system", instead: 'system: "..."' }],
+  [
+    "onStepFinish onStepEnd",
+    { nearest: "middleware", instead: "middleware: [onIteration((finished, state) => {})]" },
+    { nearest: "onIteration" },
+  ],
+  [
+    "prepareStep onStepStart activeTools",
+    { nearest: "middleware", instead: "middleware: [prepareIteration((view) => ({}))]" },
+    { nearest: "prepareIteration" },
+  ],
+  [
+    "onFinish onChunk onError onEvent onAbort callbacks",
+    { nearest: "events", instead: 'events: createLoopEvents(), then events.on("run-end", listener)' },
+  ],
+  [
+    "output outputSchema outputType responseFormat response_format",
+    { nearest: "middleware", instead: "middleware: [structuredOutput(schema)]" },
+  ],
+  ["abortSignal", { nearest: "signal", instead: "signal: controller.signal" }],
+  ["signal", { nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
+  ["temperature", setting("temperature")],
+  ["topP top_p", setting("topP")],
+  ["seed", setting("seed")],
+  ["stopSequences", setting("stopSequences")],
+  [
+    "maxTokens max_tokens",
+    {
+      nearest: "modelSettings.maxOutputTokens",
+      instead: "modelSettings: { maxOutputTokens } to limit each answer, or limits: { maxTokens } to limit all tokens of the run",
+    },
+    { nearest: "maxOutputTokens" },
+  ],
+  ["maxOutputTokens", setting("maxOutputTokens")],
+  ["providerOptions", setting("extra")],
+  ["settings", { nearest: "modelSettings" }],
+  ["tool_choice", { nearest: "toolChoice" }],
+  ["maxRetries", { nearest: "provider", instead: "provider: withRetry(provider)" }, maxAttempts],
+  ["retries attempts", maxAttempts],
+  ["apiKey api_key baseURL baseUrl", { nearest: "client", instead: "client, an SDK client created with your key and base URL" }],
+  [
+    "timeout timeoutMs maxDuration",
+    {
+      nearest: "limits.wallClockMs",
+      instead: "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait",
+    },
+    { nearest: "wallClockMs" },
+    { nearest: "timeoutMs" },
+  ],
+  [
+    "budget maxBudget maxBudgetUsd maxCost",
+    { nearest: "limits.maxCostUSD", instead: "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()" },
+    { nearest: "maxCostUSD" },
+  ],
+  ["telemetry tracing", { nearest: "events", instead: 'middleware: [tracing()], from "turnwright/observe"' }],
+  ["memory checkpointer", { nearest: "journal" }],
+  ["sessionId thread_id", { nearest: "runId" }],
+  ["onToolCall canUseTool", { nearest: "middleware", instead: 'middleware: [approve((call) => ({ kind: "approve" }))]' }],
+  ["parameters schema input_schema inputJsonSchema args", { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" }],
+  ["run func handler invoke callback", { nearest: "execute", instead: "execute(args, context) {}" }],
+];
 
 const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
@@ -330,8 +293,8 @@ const experimental = /^(?:experimental|unstable)_/;
 /** Returns what to write instead of a name from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
-  const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
-  const found = rows?.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
+  const [, ...suited] = replacements.find(([words]) => words.split(" ").includes(name)) ?? [];
+  const found = suited.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }
 

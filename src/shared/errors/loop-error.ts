@@ -92,6 +92,11 @@ export interface LoopErrorDetails {
   };
   /** A run cannot be repeated from `iteration`. In the message, `problem` comes directly after the iteration. */
   readonly "rerun-refused": { readonly iteration: number; readonly problem: string };
+  /**
+   * Another process has opened the journal of this run in the database, and continues the run. This process can no longer add records. To
+   * show the run, read its journal or its log.
+   */
+  readonly "journal-lost": { readonly runId: string };
   /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
