@@ -1,4 +1,4 @@
-// These types are declared here, not imported, because the types of `@ag-ui/core` differ between its versions.
+// Declares AG-UI's event types instead of importing them, because they differ between versions of `@ag-ui/core`.
 
 import type { Json, Usage } from "../core/index.ts";
 

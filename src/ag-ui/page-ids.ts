@@ -1,4 +1,4 @@
-// Adds the `runId` to call ids on a page, because they are unique only within a run, but a page shows several runs.
+// Adds the `runId` to call ids, because a page shows several runs and call ids are unique only within one.
 
 /** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, and a colon. */
 export function toPrefix(runId: string): string {

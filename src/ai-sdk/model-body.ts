@@ -88,7 +88,7 @@ function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean
     ([key, list]) =>
       isMediaTypeOf(mediaType, key.toLowerCase()) &&
       Array.isArray(list) &&
-      // Unlike `test`, `search` does not depend on the `lastIndex` of a global or sticky pattern.
+      // Uses `search` because, unlike `test`, it ignores the `lastIndex` of a global or sticky pattern.
       list.some((pattern: unknown) => pattern instanceof RegExp && spellings.some((url) => url.search(pattern) !== -1)),
   );
 }
@@ -163,7 +163,7 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
     const forms = createFileForms(reader.words, urls);
     for (const message of messages) {
       let made = known.get(message);
-      // Tool results are converted again if the assistant message before them has changed.
+      // Converts the message again if the assistant message before it has changed, because tool results depend on that message.
       if (made?.after !== callOptions) {
         const { messages: written, ...rest } = convert(message, reader, { forms, callOptions });
         const filled = withoutBlanks(written);
@@ -280,8 +280,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // For some models, the packages send the schema as a tool's parameters, so its property names must be valid there
-    // (github.com/twentyhq/twenty/pull/21834).
+    // Some packages send the schema as a tool's parameters, whose property names must be valid (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);
     const { tools, choice, instruction } = planTools(request, { quirks, report });
@@ -294,9 +293,9 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
-      // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+      // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
       ...request.settings?.extra,
-      // With raw chunks, a gateway would send everything over the network twice: as a part and as a raw chunk.
+      // A gateway would send everything twice with raw chunks: as a part and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };

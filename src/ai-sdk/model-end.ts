@@ -159,7 +159,7 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // The service's exact reason is preferred, except for a normal end, because only the packages know whether it is a refusal.
+  // Prefers the service's exact reason, except for a normal end: only the packages know whether that was a refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }
@@ -196,7 +196,7 @@ export function toModelError(thrown: unknown): ProviderError {
   const { name, message } = thrown;
   const code = typeof name === "string" ? codeByName.get(name) : undefined;
   if (code !== undefined) return providerError(code, typeof message === "string" ? message : "", { cause: thrown.cause });
-  // @ai-sdk/openai-compatible reports a broken-off stream as an error (github.com/vercel/ai/issues/19165).
+  // @ai-sdk/openai-compatible reports a stream that broke off as invalid data (github.com/vercel/ai/issues/19165).
   if (name === "AI_InvalidResponseDataError" && /ended without a finish reason/.test(textOf(message)))
     return providerError("stream-ended-early", textOf(message));
   const body = parseBody(thrown.responseBody) ?? thrown.data;
@@ -210,7 +210,7 @@ function withBody(thrown: UnknownRecord, body: unknown): UnknownRecord {
 }
 
 function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: UnknownRecord): ProviderError {
-  // @ai-sdk/anthropic marks a server error in the first event as not retryable (github.com/anomalyco/opencode/issues/19394).
+  // @ai-sdk/anthropic wrongly marks a server error in the first event as not retryable (github.com/anomalyco/opencode/issues/19394).
   const isRefused = isRetryable === false && error.code !== "server" && isRetriedByRule(statusCode);
   if (isRefused && error.retryable) return { ...error, retryable: false };
   const isUnread = error.code === "server" && !error.retryable && error.status === undefined;

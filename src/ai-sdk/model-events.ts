@@ -112,7 +112,8 @@ class MessageCalls {
    * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // Ignores calls that the service runs, because the package sends them again when they are complete, and starts with a known id.
+    // Ignores calls that the service runs, because the package sends them again once complete. Also ignores a second start with the same
+    // id.
     if (providerExecuted === true || this.#open.has(id)) return;
     const name = textOf(toolName);
     const call = this.#begin(id, name, !this.#ports.names.has(name) || inputEncoding === "text");
@@ -393,7 +394,7 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   const { settings, words, answer, ending } = reading;
   answer.count(readModelUsage(counts, settings.model));
   const said = readFinish(finishReason, words);
-  // Packages report the finish reason "error" for anything that they cannot parse, even after the real finish reason.
+  // Packages report the finish reason "error" for anything they cannot parse, even after the real reason, so an earlier reason is kept.
   answer.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   answer.close();
 }
@@ -409,7 +410,7 @@ function endReading(reading: Reading): void {
   if (!isOver) answer.count(ending.usage);
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // A refused or filtered message has no provider metadata, because its content must not be sent back to the model.
+  // Stores no provider metadata for a refused or filtered message, because its content must not be sent back to the model.
   const isKept = reason !== "refusal" && reason !== "content-filter";
   if (isKept) answer.keep(toMetadataItems({ parts: parts.all(), references, answers }));
   out.push({ type: "finish", reason, raw: finish.raw });

@@ -1,4 +1,4 @@
-// The SDK's types are declared here, not imported, so that models of the specifications v2, v3 and v4 work.
+// Declares the AI SDK's types instead of importing them, so that models of the specifications v2, v3 and v4 all work.
 
 import { adapterChecks, type AdapterOptions, refuseBare } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Check, type Checks, is, isRecord } from "../core/kit.ts";
@@ -202,7 +202,8 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // The fields that turn thinking off have other names in each package, so a call is asked for in words instead.
+  // Asks for the call in words: these models accept a forced tool choice only without thinking, and each package turns thinking off
+  // differently.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }

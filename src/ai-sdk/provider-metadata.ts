@@ -1,5 +1,5 @@
-// Keeps an assistant message's parts as provider metadata, and sends them back with the service's own metadata. Only these parts contain the
-// signature or id of its reasoning, and the results of tools that the service ran.
+// Keeps an assistant message's parts as provider metadata and sends them back, because only they contain reasoning signatures, ids and the
+// results of tools that the service ran.
 
 import type { AssistantMessage, Json } from "../core/index.ts";
 import { isRecord, type ToolCallPart } from "../core/kit.ts";

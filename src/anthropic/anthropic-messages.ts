@@ -62,7 +62,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
     const send = async (signal: AbortSignal): Promise<unknown> => {
-      // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
+      // Uses `Date.now()` because containers expire at a calendar date, and `call.clock` may start at any number.
       const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
       const body = buildMessagesBody(fitMedia(request), ports);
       call.sending?.(body, { id, model });

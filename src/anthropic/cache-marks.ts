@@ -1,5 +1,5 @@
-// A cache mark is the field `cache_control` of a block. The server writes a cache entry at each mark, and reads the longest entry
-// that ends at a mark or at most 20 blocks before a mark.
+// Places cache marks: the field `cache_control` of a block. The server writes a cache entry at each mark, and reads the longest entry that
+// ends at most 20 blocks before one.
 
 import { isRecord, listOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

@@ -1,4 +1,4 @@
-// Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
+// Fits a request's settings to the model: removes or replaces settings that the model refuses, and reports each change.
 
 import { isForced, toForcedText } from "../shared/forced-choice.ts";
 import { isRecord } from "../core/kit.ts";
@@ -73,7 +73,7 @@ const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "betwe
 function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const accepted = acceptThinking(effort, ports);
   if (accepted?.type === "enabled" && isForced(choice) && ports.settings.facts?.forcedChoice !== "no") {
-    // The API says: "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
+    // The API documentation says: "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
     ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
     return undefined;
   }

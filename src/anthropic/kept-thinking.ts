@@ -1,4 +1,4 @@
-// Leaves out thinking that the service would refuse because an earlier part of the request has changed.
+// Removes thinking that the service would refuse because an earlier part of the request has changed.
 
 import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
 import { memoize } from "../core/kit.ts";

@@ -223,9 +223,9 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
     messages: wire,
     ...fitted,
     ...toCompactionField(request, settings.compaction),
-    // The API has no field for `seed`, and rejects unknown fields.
+    // Leaves out `seed`, because the API has no such field and rejects unknown fields.
     ...toSettingFields(model, { stopSequences: "stop_sequences" }),
-    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
     ...model.extra,
     ...toConfigField(schema, request),
     ...toContainerField(request, { id: settings.id, now: ports.now }),
@@ -308,7 +308,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
  * call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // Passes over user messages, and over blank messages, because those are not sent.
+  // Skips user messages, and blank messages, which are not sent.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;

@@ -143,7 +143,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // Deltas of these two types have complete values, which replace earlier values.
+    // These two deltas contain whole values, which replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -295,7 +295,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
     opening: "",
   };
   return createEventReader(answer, {
-    // The stream may end without `message_stop`: the connection is lost, or a gateway omits the event.
+    // The stream may also end without `message_stop`, because the connection is lost or a gateway omits the event.
     mayGoOn: () => !answer.isOver,
     read: (event) => readEvent(event, reading),
     end: () => endReading(reading),
@@ -329,7 +329,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 /** Reads `message_start`, which contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
-  // Some gateways send `message_start` twice for one message. It counts as another message only if the blocks begin again too.
+  // Some gateways send `message_start` twice, so it counts as another message only if the blocks begin again too.
   if (reading.hasBegun) reading.isDoubled = true;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
@@ -352,7 +352,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
-  // If another model takes over in the middle of a stream, its list of changes replaces the first one.
+  // If another model takes over in mid-stream, its list of changes replaces the first one.
   if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));
@@ -386,7 +386,7 @@ function endReading({ answer, blocks, container, changes }: Reading): void {
   if (failed || finish === undefined) return;
   const { raw } = finish;
   const reason = toFinishReason(raw, blocks.hasCalls, words);
-  // A refused message has no provider metadata, because its content must not be sent back to the model.
+  // Stores no provider metadata for a refused message, because its content must not be sent back to the model.
   if (reason === "refusal") answer.explain();
   else answer.keep(toMetadataItems(blocks.blocks(mayBeCut(raw, words)), container));
   out.push({ type: "finish", reason, raw });

@@ -1,5 +1,5 @@
-// The options of the adapter for Anthropic, with the defaults that its client already sends. The types of the API are declared here instead
-// of imported from the SDK, so that any SDK version works.
+// Options of the Anthropic adapter, with the defaults that its client already sends. Declares the API's types instead of importing them, so
+// that any SDK version works.
 
 import {
   adapterChecks,

@@ -1,5 +1,5 @@
-// Keeps an assistant message's blocks as provider metadata, and sends them back unchanged. Only this metadata contains the signatures of
-// thinking and the results of server tools.
+// Keeps an assistant message's blocks as provider metadata and sends them back unchanged, because only they contain thinking signatures and
+// the results of server tools.
 
 import type { AssistantMessage, Json, Message, ModelRequest } from "../core/index.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";

@@ -1,6 +1,5 @@
-// Removes blocks that the service would refuse. Most are calls of tools that the service runs. Such a call is open if its message does not
-// contain its result. The service answers an open call at the beginning of the next assistant message. Until then, it accepts nothing but
-// the results of the run's own tools (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
+// Removes blocks that the service would refuse. Most are calls of server tools whose results are in the next assistant message; until then,
+// only results of the run's own tools are accepted (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
 import { isRecord, listOf, memoize, recordOf, textOf } from "../core/kit.ts";
 import type { Json, Message } from "../core/index.ts";
@@ -140,7 +139,7 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
   const { type, id, tool_use_id: answered, caller } = block;
   if (type.endsWith("tool_use") && ids.includes(textOf(id))) return [];
   if (type.endsWith("tool_result") && ids.includes(textOf(answered))) return [];
-  // A call to one of the run's own tools may name the server call whose code made it. The name must not point to a removed call.
+  // The field `caller` names the server call whose code made this call, so it is removed together with the server call.
   if (!isRecord(caller) || !ids.includes(textOf(caller["tool_id"]))) return [block];
   const { caller: _removed, ...rest } = block;
   return [rest];

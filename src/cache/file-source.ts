@@ -1,4 +1,4 @@
-// Opens files below one folder for a model. The path comes from the model, so neither ".." nor a symbolic link may lead out of the folder.
+// Opens files in one folder for a model. The model chooses the path, so neither ".." nor a symbolic link may lead out of the folder.
 
 import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
@@ -82,7 +82,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
     const path = await realpath(join(base, ...parts));
     const below = relative(base, path);
     const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
-    // Checks the resolved path, because a symbolic link may lead outside the root, or to a path that `accepts` refuses.
+    // Checks the resolved path, because a symbolic link may lead outside the folder or to a path that `accepts` refuses.
     if (isOutside || !isAccepted(below.split(sep), accepts)) throw missing(name);
     const facts = await stat(path, { bigint: true });
     if (facts.isDirectory()) return await listFolder(place, path, parts);
@@ -134,11 +134,11 @@ function isAccepted(parts: readonly string[], accepts: Place["accepts"]): boolea
 }
 
 async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): Promise<RangedText> {
-  // Without O_NONBLOCK, opening a pipe that replaced the file would wait for a writer.
+  // If a pipe has replaced the file, opening it without O_NONBLOCK would wait for a writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
   try {
     const opened = await handle.stat({ bigint: true });
-    // Checks the file again, because another process may have replaced a folder of the checked path with a link.
+    // Checks the file again, because another process may have replaced a folder in its path with a link.
     const isSame = opened.isFile() && opened.ino === facts.ino && opened.dev === facts.dev && (await realpath(path)) === path;
     if (!isSame) throw new ReadError("This file has just been replaced. Repeat the call.");
     if (opened.size > maxBytes)

@@ -1,5 +1,5 @@
-// Reads a part of a stored result. The JSONPath and the stored text come from models, tools and servers, so three things are limited: the
-// size of the text, the work of a query, and the size of the result.
+// Reads a part of a stored result. Limits the text, the query's work and the result, because path and text come from models, tools and
+// servers.
 
 import { cutText, describeValue, takeStart } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
@@ -22,7 +22,7 @@ const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
 async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
-  // Loads the JSONPath library only when needed, because it is half as large as the rest of `turnwright/cache`.
+  // Imports the JSONPath library only when needed, because it is half as large as the rest of `turnwright/cache`.
   const { selectNodes } = await import("./select-nodes.ts");
   const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, maxDepth });
   const total = isWhole ? String(count) : `at least ${count}`;

@@ -31,7 +31,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // The flag "wx" makes opening fail if anything with this name exists, including a symbolic link.
+      // The flag "wx" makes opening fail if anything with this name exists, even a symbolic link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -59,7 +59,7 @@ async function checkDirectory(directory: string): Promise<void> {
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  // Rejects links here, because `open` follows them where O_NOFOLLOW does not exist.
+  // Rejects links here, because `open` follows them on systems without O_NOFOLLOW.
   if (!(await lstat(file)).isFile()) return undefined;
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -73,7 +73,7 @@ async function listFiles(directory: string): Promise<readonly StoredResult[]> {
   await checkDirectory(directory);
   const names = (await readdir(directory)).filter((name) => name.endsWith(ending));
   const ids = names.map((name) => name.slice(0, -ending.length)).filter((id) => storedAt(id) !== undefined);
-  // Skips files that another process has removed after `readdir`.
+  // Skips files that another process removed after `readdir`.
   const sizes = await Promise.all(ids.map((id) => sizeOf(join(directory, id + ending)).catch(unlessMissing)));
   return ids.flatMap((id, index) => {
     const bytes = sizes[index];
@@ -139,7 +139,7 @@ export class LimitedStore {
       );
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
-    // Counts the size before the write, so that two concurrent results cannot use the same free space.
+    // Reserves the space before writing, so that two concurrent results cannot use the same free space.
     this.#add(id, bytes);
     this.#written += 1;
     this.#writing.add(id);
@@ -152,7 +152,7 @@ export class LimitedStore {
     } finally {
       this.#writing.delete(id);
     }
-    // Removes the file again if a concurrent call of `keep` has dropped this result before its write ended.
+    // A concurrent call may have dropped this result before its file was written; the file is then removed.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
@@ -195,7 +195,7 @@ export class LimitedStore {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // Keeps results that were written during the listing, because the list may lack them.
+    // Remembers results that were written while the store was listing, because the list may lack them.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

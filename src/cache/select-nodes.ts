@@ -1,5 +1,5 @@
-// Evaluates a JSONPath within a limited amount of work, because a short path can compare every value of a document with every other
-// value. No other file imports the JSONPath library.
+// Evaluates a JSONPath with a limited amount of work, because a short path can compare all values of a document with each other. Only this
+// file imports the JSONPath library.
 
 import {
   type FilterFunction,
@@ -47,7 +47,7 @@ function runWithin(search: () => void): boolean {
     search();
     return true;
   } catch (error) {
-    // A RangeError also means too much work: the library passes nodes as arguments, so a filter over 100,000 items overflows the stack.
+    // A RangeError means too much work as well: the library passes nodes as arguments, so a filter over 100,000 items overflows the stack.
     if (error instanceof WorkLimitError || error instanceof RangeError) return false;
     throw error;
   }

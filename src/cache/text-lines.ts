@@ -110,7 +110,7 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // A break must not separate the two halves of a surrogate pair.
+  // Moves the break if it would separate the two halves of a surrogate pair.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
@@ -154,7 +154,7 @@ export function linesOfRanges(
     const starts = findStarts(loaded.text);
     const first = before === undefined ? 1 : before.first + before.count;
     const made = { offset, bytes: loaded.bytes, first, count: starts.count };
-    // Adds the block, unless another call has added it during the read.
+    // Another call may have added this block during the read.
     if (blocks.length === at) blocks.push(made);
     if (bytes.length < wanted || offset + loaded.bytes >= text.bytes) known.isComplete = true;
     return { ...made, text: loaded.text, starts };
@@ -194,7 +194,7 @@ export function linesOfRanges(
  * cut a text's final block.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
-  // Uses a Buffer, whose methods are several times as fast as those of a Uint8Array or a TextDecoder.
+  // Converts to a Buffer, because its methods are several times faster than those of Uint8Array and TextDecoder.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isLast) return { text: buffer.toString("utf8"), bytes: buffer.length };
   const end = buffer.lastIndexOf(lineFeed);

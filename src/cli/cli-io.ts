@@ -1,4 +1,4 @@
-// A command's access to the terminal, the environment and the browser. Tests replace it.
+// Gives commands access to the terminal, the environment and the browser. Tests replace it.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
@@ -87,8 +87,7 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     });
     return { values, positionals };
   } catch (error) {
-    // The first sentence of Node's message names the wrong argument. The other sentences explain how to escape the argument, and
-    // are left out.
+    // Keeps only the first sentence of Node's message, which names the wrong argument. The rest explains how to escape it.
     const [message = ""] = messageOf(error).split(". ");
     throw wrongUsage(`${message}.`);
   }

@@ -1,4 +1,4 @@
-// The command `turnwright create`: copies one of the projects in examples/create, which the package contains.
+// Implements `turnwright create`, which copies one of the projects in examples/create. The package contains them.
 
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -100,7 +100,7 @@ async function refuseUsedFolder(folder: string, given: string): Promise<void> {
     if (code === "ENOTDIR") throw new CliError(`${given} is not a folder. Choose another path.`);
     throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
   }
-  // A folder that contains only `.git` counts as empty.
+  // Accepts a folder that contains only `.git`.
   if (found.every((name) => name === ".git")) return;
   throw new CliError(`The folder ${given} is not empty, so nothing was written. Choose another folder.`);
 }

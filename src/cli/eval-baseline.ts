@@ -1,4 +1,4 @@
-// The reports to compare with: those of a stored baseline, or of another commit, whose evaluations run in a worktree of git.
+// Loads the reports to compare with: those of a stored baseline, or of another commit, whose evaluations run in a git worktree.
 
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
@@ -98,7 +98,7 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
   const folder = await mkdtemp(join(tmpdir(), "turnwright-eval-"));
   const tree = join(folder, "tree");
   const remove = async (): Promise<void> => {
-    // The folder may be incomplete, and git forgets a worktree whose folder is gone.
+    // Removes the folder first, because it may be incomplete, and `prune` makes git forget a worktree whose folder is gone.
     await rm(folder, { recursive: true, force: true });
     await git(["worktree", "prune"], cwd);
   };
@@ -116,7 +116,7 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
     if (known.length > 0)
       await io.runSelf(["eval", ...args, ...own, "--", ...known], {
         cwd: place,
-        // The summary of the job is for the current version.
+        // Writes no job summary for the other version, because the summary describes the current one.
         env: { ...io.env, GITHUB_STEP_SUMMARY: undefined },
         note: (line) => io.note(`${against}: ${line}`),
         signal,

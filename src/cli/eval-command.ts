@@ -1,4 +1,4 @@
-// The command `turnwright eval`: runs evaluations, reports, and compares with another version.
+// Implements `turnwright eval`, which runs evaluations, reports, and compares the results with another version.
 
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
@@ -81,7 +81,7 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
     const own = settings.directory ?? found.evaluation.directory ?? ".turnwright/evals";
     return { ...found, options: { ...shared, directory: own === false ? false : resolve(cwd, own) } };
   });
-  // Before any trial runs, because what it costs would be lost.
+  // Loads all cases before any trial runs, because an error afterwards would waste the trials' cost.
   const known = await Promise.all(
     withPaths.map(async ({ evaluation, file }) => (await inFile(file, casesOf(evaluation))).map(({ id }) => id)),
   );
@@ -272,7 +272,7 @@ function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped
   if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside of trials: ${strays[0]}`);
   if (!isCompared) throwFor("failed", reports, ({ ok }) => !ok);
   throwFor("had errors, or ended before all trials", reports, ({ ended, totals }) => ended !== "complete" || totals.errors > 0);
-  // The trials of the other version may all have errors, for example without a key. That is no success.
+  // If all trials of the other version failed with errors, for example without an API key, nothing was compared, so the command fails.
   throwFor("no case could be compared", comparisons, ({ passRate }) => passRate.before === undefined);
   throwFor("worse than before", comparisons, ({ isWorse }) => isWorse);
 }

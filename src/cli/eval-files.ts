@@ -1,4 +1,4 @@
-// Finds the files of evaluations, and loads the evaluations that they export.
+// Finds evaluation files, and loads the evaluations that they export.
 
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
@@ -62,7 +62,7 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   const all = [...found.values()];
   const names = new Set<string>();
   for (const { name } of all.map(({ evaluation }) => evaluation)) {
-    // The files of both would be in one folder.
+    // Two evaluations with one name would write their files to the same folder.
     if (names.has(name)) throw new CliError(`Two evaluations are named "${name}". Rename one of them.`);
     names.add(name);
   }

@@ -1,4 +1,4 @@
-// Reads the options of the command `turnwright eval`.
+// Reads the options of `turnwright eval`.
 
 import type { EvalOptions } from "../evals/evaluation.ts";
 import type { TestRunner } from "../evals/save-trial.ts";
@@ -55,7 +55,7 @@ export interface EvalSettings {
 type EvalValues = ReturnType<typeof parseArguments<typeof options>>["values"];
 
 export function readEvalSettings(args: readonly string[]): EvalSettings {
-  // Without a value, the next argument is a file.
+  // Adds `=true` to a `--stop-early` without a number, because the parser would take the next argument, a file, as its value.
   const full = args.map((arg, at) => (arg === "--stop-early" && !/^[\d.]+$/.test(args[at + 1] ?? "") ? `${arg}=true` : arg));
   const { values, positionals } = parseArguments(full, options);
   const { markdown, junit, html, against, directory } = values;
@@ -93,7 +93,7 @@ function readShared(values: EvalValues): EvalOptions {
 }
 
 function readKeep({ keep, against }: EvalValues): EvalOptions["keep"] {
-  // The logs of both versions show where a case began to differ.
+  // Keeps all logs for a comparison, because they show where a case began to differ.
   if (keep === undefined) return against === undefined ? undefined : "all";
   if (keep !== "all" && keep !== "failed") throw wrongUsage(`--keep must be all or failed, but is "${keep}".`);
   return keep;

@@ -11,7 +11,7 @@ export async function importModule(given: string, cwd: string): Promise<{ readon
   } catch (error) {
     const isTypeScript = isRecord(error) && error["code"] === "ERR_UNKNOWN_FILE_EXTENSION";
     const advice = isTypeScript ? "Use Node 22.18 or later for TypeScript, or pass a .mjs file" : "Check the path and the module";
-    // The message of an error of this package says what to do.
+    // An error from this package already says what to do, so no advice is added.
     const text = isLoopError(error)
       ? `${given}: ${messageOf(error)}.`
       : `${given} cannot be loaded: ${messageOf(error)}. ${advice}.`;

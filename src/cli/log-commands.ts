@@ -1,4 +1,4 @@
-// The command `turnwright inspect`: writes the page of logs and opens it, or serves it while the logs grow.
+// Implements `turnwright inspect`, which writes a page of logs and opens it, or serves it while the logs grow.
 
 import { once } from "node:events";
 import { realpath } from "node:fs/promises";
@@ -99,7 +99,7 @@ interface Serving {
 }
 
 async function serveLive(paths: readonly string[], { found, port, io, openPage }: Serving): Promise<void> {
-  // A journal is converted once, when it is found, so lines that are appended later are not shown.
+  // Converts each journal only once, when it is found, so the page does not show lines that are appended later.
   const known = new Map<string, FoundLog>();
   const served = new Map<string, ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {
@@ -108,8 +108,7 @@ async function serveLive(paths: readonly string[], { found, port, io, openPage }
       const { path, name, kind } = log;
       const text = kind === "log" ? undefined : await readFound(log, now, io);
       known.set(path, log);
-      // The server refuses symbolic links. A path from the command line may be a symbolic link, so the path is resolved before
-      // the server gets it.
+      // Resolves a symbolic link from the command line, because the server refuses links.
       if (kind === "log") served.set(path, { name, path: await realpath(path).catch(() => path) });
       else if (text !== undefined) served.set(path, { name, text });
     }

@@ -137,8 +137,7 @@ const ownerOnly = 0o600;
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // A device such as /dev/stdout cannot be replaced. The text is appended, because the device may be redirected to a file that
-    // already has text.
+    // Appends to a device such as /dev/stdout, which cannot be replaced, and which may be redirected to a file with other text.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {

@@ -21,5 +21,5 @@ function readVersion(packageFolder: string): string {
 const packageFolder = findPackage();
 const version = readVersion(packageFolder);
 
-// There is no top-level await, because the build also makes a CommonJS form of this file, where top-level await is an error.
+// Uses `then` because this file is also built as CommonJS, where top-level `await` is an error.
 void runCli(process.argv.slice(2), { ...createProcessIO(packageFolder), version }).then(endProcess);

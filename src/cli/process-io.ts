@@ -1,4 +1,4 @@
-// The terminal, the environment and the signals of this process.
+// Connects a command to this process: its terminal, environment and signals.
 
 import { spawn } from "node:child_process";
 import { createInterface as readLines } from "node:readline";
@@ -25,7 +25,7 @@ export function createProcessIO(packageFolder: string): CliIO {
 
 async function askInTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // After Ctrl+C or Ctrl+D there is no answer, and the question would wait forever.
+  // Answers with "" after Ctrl+C or Ctrl+D. Otherwise, the question would wait forever.
   const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
   const answer = await Promise.race([terminal.question(question), closed]);
   terminal.close();
@@ -70,7 +70,7 @@ export function findOpener(platform: NodeJS.Platform, url: string): Opener {
 function openTarget(url: string): boolean {
   const { program, args } = findOpener(process.platform, url);
   const child = spawn(program, args, { stdio: "ignore", detached: true });
-  // If the program is missing, the child emits an error event. Without a listener, the event would end this process.
+  // If the program is missing, the child emits "error", which would end this process if nothing listened.
   child.on("error", () => {});
   child.unref();
   return child.pid !== undefined;

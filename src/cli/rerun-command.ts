@@ -1,5 +1,5 @@
-// The command `turnwright rerun`: repeats a run up to an iteration, and continues with other options. These come from the module that the
-// user passed, or from an SDK that is installed.
+// Implements `turnwright rerun`, which repeats a run up to an iteration and continues with other options. They come from the user's module
+// or from an installed SDK.
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep, join } from "node:path";
@@ -249,7 +249,7 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
-    // `lstat` also finds a symbolic link whose target does not exist.
+    // Uses `lstat` because it also finds a symbolic link whose target does not exist.
     const isTaken = await lstat(path).then(
       () => true,
       () => false,
@@ -309,7 +309,7 @@ class LiveTotals {
   constructor(events: NonNullable<LoopOptions["events"]>) {
     events.on("iteration-end", (event) => this.#add(event));
     events.on("compaction-end", (event) => {
-      // If a summary failed before its request was sent, the event has no provider, and the summary cost nothing.
+      // An event without a provider comes from a summary that failed before its request was sent, so it cost nothing.
       if (event.provider !== undefined) this.#add(event);
     });
   }

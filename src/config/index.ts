@@ -1,3 +1,3 @@
-// The entry `turnwright/config`: reads limits and timeouts from environment variables.
+// Exports the entry `turnwright/config`, which reads limits and timeouts from environment variables.
 
 export { type EnvironmentSettings, readEnvironment } from "./read-environment.ts";

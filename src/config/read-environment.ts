@@ -1,4 +1,4 @@
-// Only use zod features that zod 3 and zod 4 share, because either version may be installed.
+// Use only features that zod 3 and zod 4 share, because either version may be installed.
 
 import { z } from "zod";
 import { checkFields, type Checks, invalidOption, is, isRecord, limitRules, timeoutRules } from "../core/kit.ts";

@@ -110,12 +110,12 @@ export function startStream<Output, T extends Tool>(
 ): LoopStream<Output, T> {
   const started = begin();
   const result = started.then((run) => run.result);
-  // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
+  // Marks the promise as handled for callers that only read events. Awaiting `result` still throws the error.
   result.catch(() => {});
   const iterator = started.then(({ events }) => events[Symbol.asyncIterator]());
   iterator.catch(() => {});
   const own: AsyncIterator<LoopEvent<T>, undefined> = {
-    // The cast is safe: the tools of the run determine the types of its events.
+    // Safe cast: the run's tools determine the types of its events.
     next: async () => (await iterator).next() as Promise<IteratorResult<LoopEvent<T>, undefined>>,
     return: async () => {
       onLeave();

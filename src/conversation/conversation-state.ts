@@ -1,5 +1,4 @@
-// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins.
-// Conversations and run hosts use these functions, which store nothing themselves.
+// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed by the next run. Stores nothing itself.
 
 import { invalidOption } from "../core/kit.ts";
 import type { StopRequest } from "../core/types/loop-options.ts";
@@ -58,7 +57,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
-  // Not past the end, because a run that an input check refused may have fewer messages than it began with.
+  // Limits the position, because a run refused by an input check may have fewer messages than it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
@@ -122,7 +121,7 @@ export function beginPlaced(before: StoredConversation, placed: PlacedMessages, 
   const from = changed < 0 ? before.messages.length : changed;
   const kept = epoch === undefined && turns === undefined ? undefined : keepTurns(turns ?? [], unchanged);
   const lastRun: StoredRun = { runId, start: messages.length, own, status: "running", ...(epoch && { epoch }) };
-  // Listed before the run begins, because its process may be killed.
+  // Lists the journal before the run begins, because the process may be killed during the run.
   const listed = listsJournals ? [...(journals ?? []), { runId, number }] : journals;
   const state: ConversationState = {
     ...handover,
@@ -201,7 +200,7 @@ export function endRun({ state }: StoredConversation, { start, result, journals 
   const lastRun: StoredRun = { runId, start: from, own, status, reason, ...report, ...hosted };
   const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
   const late = withoutSteered(lateMessagesOf(result), steered);
-  // A resumed run may return a message twice: once from its journal, and once because the message was sent to it again.
+  // Finds the user messages that the run never sent. `late` above leaves them out, because a resumed run may return them twice.
   const unsent = findUnsent(steered, result.messages.slice(start));
   return {
     from,

@@ -105,7 +105,7 @@ export function createConversation<
 ): Conversation<Output, T, ResultFields<List>> {
   checkConversation(options);
   enableJournals();
-  // The cast is safe: the schema, the tools and the middleware in the options determine the types of the results.
+  // Safe cast: the schema, the tools and the middleware in `options` determine the types of the results.
   return new StoredChat({ ...options }) as unknown as Conversation<Output, T, ResultFields<List>>;
 }
 
@@ -157,7 +157,7 @@ class StoredChat {
     const before = state.lastRun;
     const isRunning = before?.status === "running";
     const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
-    // Reads again, because the run may have ended, or another may have begun, between the two reads above.
+    // Loads the state again, because the run may have ended, or the next may have begun, since the first load.
     if (isRunning) state = await load();
     const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;
@@ -276,7 +276,7 @@ class StoredChat {
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
     const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    // The refused messages were removed from the conversation, so the run cannot be repeated.
+    // An input guardrail's refusal removed the run's messages from the conversation, so such a run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
@@ -394,6 +394,6 @@ async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();
   } catch {
-    // A lock that was not released blocks the conversation only until its lease or its process ends.
+    // Ignores a failed release, because the lock blocks the conversation only until its lease or its process ends.
   }
 }

@@ -1,5 +1,5 @@
-// Stores each conversation in a journal file, with one record for each change. The journal's code locks the file, adds
-// checksums, makes the file private, and removes a record that a crash cut off.
+// Stores each conversation in a journal file, with one record per change. The journal's code locks the file, adds checksums, and removes a
+// record that a crash cut off.
 
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -102,7 +102,7 @@ async function* listFiles(root: string): AsyncGenerator<StoredListing> {
   const names = (await readdir(root).catch(unlessMissing)) ?? [];
   for (const name of names.filter((one) => /^[0-9a-f]{40}\.jsonl$/.test(one))) {
     const path = join(root, name);
-    // A conversation may be removed while the directory is read, so a missing file is skipped.
+    // Skips a missing file, because its conversation may be removed while the directory is read.
     const facts = await stat(path).catch(unlessMissing);
     const session = facts === undefined ? undefined : await readJournal(path).catch(unlessMissing);
     const [first] = session?.answers.keys() ?? [];

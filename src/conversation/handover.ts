@@ -1,4 +1,4 @@
-// Hands a run's usage, cost, summary and agent to the next run. Conversations, run hosts and durable hosts use these functions.
+// Hands a run's usage, cost, summary and agent over to the next run of a conversation.
 
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import { isRecord } from "../core/kit.ts";
@@ -120,7 +120,7 @@ export function withHandover<Options extends Pick<LoopOptions, "middleware">>(
   { compaction, handoffs, lastRequest }: Handover,
 ): Options {
   const { middleware } = options;
-  // Passes an invalid list on, because the run refuses it with a clear error.
+  // Passes an invalid list on unchanged, because the run refuses it with a clear error.
   if (!Array.isArray(middleware)) return options;
   const agent = handoffs?.at(-1);
   const starts: ReadonlyMap<unknown, readonly unknown[]> = new Map([

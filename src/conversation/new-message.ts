@@ -1,4 +1,4 @@
-// Checks a user's new message.
+// Checks a new message from a user.
 
 import { type Check, isRecord } from "../core/kit.ts";
 import type { LoopError, UserMessage } from "../core/index.ts";

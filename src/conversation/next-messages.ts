@@ -1,4 +1,4 @@
-// Decides with which messages the next run of a conversation begins. A message from a page is recognized by its id.
+// Decides which messages a conversation's next run begins with. Recognizes a message from a page by its id.
 
 import type { EndReason, Json, Message, ProviderErrorCode, UserMessage } from "../core/index.ts";
 import { invalidOption } from "../core/kit.ts";
@@ -54,7 +54,7 @@ function replaceAll({ messages: before, handover, last }: History, messages: rea
   const own = isContinued ? findOwn(before, added.length, last) : 0;
   if (isContinued) return { kind: "next", messages: [...before, ...added], handover, own, unchanged: before.length };
   const { compaction = { count: 0 } } = handover;
-  // The summary may still match, because most programs keep the beginning of a conversation unchanged.
+  // The summary may still match, because most programs leave the beginning of a conversation unchanged.
   const kept = isPrefix(before.slice(0, compaction.count), messages) ? handover : { ...handover, compaction: undefined };
   const { handoffs: _, ...rest } = trimHandover(kept, messages);
   return { kind: "next", messages, handover: rest, own: findOwn(messages, 0, undefined), unchanged: 0 };
@@ -65,8 +65,7 @@ function isPrefix(start: readonly Message[], whole: readonly Message[]): boolean
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  // The cast is safe, because messages are plain data apart from the bytes of files. Two files are equal only if their bytes are the
-  // same object.
+  // Safe cast: messages are JSON data, except for the bytes of files. Two files are equal only if they share the same bytes object.
   return isSameJson(one as Json, other as Json);
 }
 
@@ -109,7 +108,7 @@ export function continueLast(history: History): NextMessages {
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
   const earlier = messages.slice(0, -1);
-  // A summary must not cover the last message, which may be edited.
+  // Trims the summary to the messages before the last one, which may be edited.
   return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 
@@ -140,7 +139,7 @@ interface Placing {
 }
 
 function placeKnown(history: History, { given, found, denied }: Placing): NextMessages {
-  // A page must not replace a pinned message, which may contain the application's rules.
+  // Refuses to replace a pinned message from a page, because it may contain the application's rules.
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);

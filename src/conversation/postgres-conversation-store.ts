@@ -1,5 +1,4 @@
-// Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and a dead process's
-// lock expires.
+// Stores conversations in two Postgres tables. A lock is a lease: a live process renews it, and a dead process's lock expires.
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
@@ -205,8 +204,8 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // The lock is lost only when the lease has expired, because no other process can take it before that. Until then, a
-      // later renewal may succeed.
+      // A failed renewal loses the lock only after the lease, because no other process can take it before. Until then, the next renewal may
+      // succeed.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {
       unanswered = 0;

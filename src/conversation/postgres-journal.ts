@@ -1,4 +1,4 @@
-// A run's journal in two tables of Postgres. Only the execution that opened the journal last can add records.
+// Stores a run's journal in two Postgres tables. Only the execution that opened the journal last can add records.
 
 import { type Journal, LoopError } from "../core/index.ts";
 
@@ -35,7 +35,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
     durable: true,
     open: async ({ readOnly = false } = {}) => {
       if (!readOnly) await (opened = query(openRun, [runId, holder]));
-      // The records are read again, because another process may have added some before the journal is opened again.
+      // Forgets the records read so far, because another process may have added some since.
       reading = undefined;
       return async () => {};
     },

@@ -1,4 +1,4 @@
-// Decides about a suspended run's waiting calls when a new message arrives.
+// Decides what happens to a suspended run's waiting calls when a new message arrives.
 
 import type { Choice } from "../shared/errors/check-fields.ts";
 import { cutText, quote } from "../shared/texts.ts";

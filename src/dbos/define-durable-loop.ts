@@ -58,12 +58,12 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 
 async function execute(fields: DurableLoopFields<Json>, input: string): Promise<string> {
   const runId = DBOS.workflowID ?? "";
-  // DBOS still starts runs while it shuts down. With this error, it leaves the run to another worker.
+  // DBOS still starts runs while it shuts down. This error makes it leave the run to another worker.
   if (!here.hasWorker) throw new DBOSWorkflowConflictError(runId);
   const { worker } = here;
   const noteEnd = (): void => worker.outside(() => worker.noteEnd(runId));
   try {
-    // Executes the run outside the workflow. Otherwise, a tool could add steps to the workflow.
+    // Executes the run outside the workflow, because a tool could otherwise add steps to the workflow.
     const end = await worker.outside(() => executeDurableRun(worker, { runId, fields, input }));
     if (end.kind === "ended") {
       noteEnd();
@@ -74,7 +74,7 @@ async function execute(fields: DurableLoopFields<Json>, input: string): Promise<
     throw error;
   }
   await worker.outside(() => worker.untilEnded(runId));
-  // After this error, DBOS uses the result that another execution has stored, and does not end the workflow itself.
+  // This error makes DBOS use the result stored by another execution, instead of ending the workflow itself.
   throw new DBOSWorkflowConflictError(runId);
 }
 

@@ -109,7 +109,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
-    // Ignores `executorId` until a worker takes the run, because until then it names the process that started the run.
+    // Until a worker takes the run, `executorId` names the process that started it, which is not a worker of the run.
     const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
@@ -140,8 +140,8 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // Deletes the data of runs, and then their workflows. `deleteBatch` must be called by `changeRuns`. Otherwise, a run could be
-  // retried, or deleted and started again, between these two steps.
+  // Deletes the data of runs, then their workflows. Runs inside `changeRuns`, because a run could otherwise be retried or started again in
+  // between.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,
@@ -153,7 +153,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
     });
     if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
-    // Deletes the workflows last, so that a new call still finds these runs if the process dies in between.
+    // Deletes the workflows last: if the process dies in between, a new call still finds these runs.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     return batch.length;

@@ -1,4 +1,4 @@
-// Locks in Postgres that a worker holds while it changes runs over several connections.
+// Locks that a worker holds in Postgres while it changes runs over several connections.
 
 import type { Pool } from "pg";
 
@@ -43,7 +43,7 @@ export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Pro
     while (!(await tryToLock()) && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, tryAgainMs));
     return await work();
   } finally {
-    // Closes the connection, which also frees the lock.
+    // Closes the connection, which also releases the lock.
     client.release(true);
   }
 }

@@ -1,5 +1,4 @@
-// The tables of durable loops in Postgres, in addition to the tables of DBOS: workers, and the records, events and messages of
-// runs.
+// Creates and reads the Postgres tables that durable loops add to those of DBOS: workers, and the records, events and messages of runs.
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../shared/repeat-failed.ts";
@@ -142,8 +141,7 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Converts the tables in one transaction, because Postgres runs a query of several statements without parameters as one transaction. Does not touch current tables,
-    // because another process may hold a lock on them.
+    // Postgres runs all statements of this query in one transaction. Skips current tables, because another process may hold a lock on them.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
@@ -247,7 +245,7 @@ export class PostgresStore implements DurableStore {
 
   /** Calls `work` while no other worker deletes or retries runs. */
   changeRuns<T>(work: () => Promise<T>): Promise<T> {
-    // Runs calls one after the other. Otherwise, waiting calls would hold the connections that `work` needs.
+    // Runs one change at a time, because waiting changes would hold the connections that `work` needs.
     const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));
     this.#changed = changed.catch(() => {});
     return changed;

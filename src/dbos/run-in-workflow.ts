@@ -1,5 +1,4 @@
-// Runs the loop in a DBOS workflow: each of its steps is a step of the workflow, and while it waits for an answer, the workflow waits
-// durably.
+// Runs the loop in a DBOS workflow: each journal step becomes a workflow step, and the workflow waits durably for answers.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, toWaitingCall } from "../core/kit.ts";

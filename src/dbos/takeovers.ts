@@ -1,4 +1,4 @@
-// Puts runs back into their queues: the runs of workers that died or froze, and runs that this worker owns but does not execute.
+// Puts runs back into their queues: those of workers that died or froze, and those that this worker owns but does not execute.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import type { Client, Pool } from "pg";
@@ -166,7 +166,7 @@ export class Takeovers {
 
   async #takeOver(workerId: string): Promise<void> {
     await this.#resume(await this.#list({ executorId: workerId }));
-    // Deletes the dead workers last. If this worker dies before that, another worker takes over the rest of the runs.
+    // Deletes the dead worker last: if this worker dies before, another one takes over the rest of the runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }

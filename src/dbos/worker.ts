@@ -1,5 +1,5 @@
-// A process that executes durable loops. Workers take over the runs of workers that died or froze, and notify all processes when a run has
-// ended.
+// A worker: a process that executes durable loops. It takes over runs from workers that died or froze, and notifies all processes when a
+// run ends.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
@@ -34,7 +34,7 @@ export class Connections {
    */
   createPool(max: number, { hasTimeLimit = true }: { readonly hasTimeLimit?: boolean } = {}): Pool {
     const pool = new Pool({ ...this.#options, max, ...(hasTimeLimit ? queryTimeout : {}) });
-    // Without a listener for errors, a broken connection would end the process.
+    // Without this listener, a broken connection would end the process.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
     this.#pools.push(pool);
@@ -111,7 +111,7 @@ export class RunEnds {
       this.#waitMs = Math.min(2 * waitMs, maxWaitMs);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       if (this.#ports.stopping.aborted) return;
-      // Ignores a failed check, for example while Postgres restarts, because the next check follows.
+      // Ignores a failed check, for example while Postgres restarts, because the next check follows soon.
       await this.#check().catch(() => {});
     }
   }
@@ -119,7 +119,7 @@ export class RunEnds {
   async #check(): Promise<void> {
     const ids = [...this.#runs];
     const found = await DBOS.listWorkflows({ workflowIDs: ids, status: "PENDING", loadInput: false, loadOutput: false });
-    // Counts only this worker's runs as live. A worker that has taken over a run notifies the processes of its end itself.
+    // Counts only this worker's runs as live, because a worker that took over a run announces its end itself.
     const live = new Set(
       found.filter(({ executorId }) => executorId === this.#ports.workerId).map(({ workflowID }) => workflowID),
     );
@@ -280,7 +280,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   async launch(): Promise<void> {
     const { databaseUrl, name, leaseMs, runsLoops } = this.#options;
-    // The version is fixed, so that new code continues the runs of old code.
+    // Uses a fixed version, so that workers with new code continue the runs of old code.
     const applicationVersion = `${name}-turnwright-1`;
     const queues = [...here.loops.keys()].map((loop) => queueOf(name, loop));
     DBOS.setConfig({
@@ -298,11 +298,11 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       await this.#beat();
       await DBOS.launch();
     });
-    // Polls each queue less often if there are more queues, because DBOS polls them separately.
+    // Polls less often if there are many queues, because DBOS polls each queue separately.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
-      // Ignores an error, for example while Postgres restarts, because `work` is called again after the next interval.
+      // Ignores an error, for example while Postgres restarts, because `work` is called again after the interval.
       this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
@@ -315,7 +315,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     const left = this.abandonAll().then(() => this.#disconnect());
-    // Limits the time, because a server that does not answer must not keep the worker from stopping.
+    // Limits how long stopping may take, because the database server may not answer.
     const waitMs = Math.min(stopMs, this.answerMs);
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
@@ -329,8 +329,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   async #disconnect(): Promise<void> {
     if (DBOS.isInitialized()) await DBOS.shutdown();
-    // Makes this worker count as late, so that other workers, and workers that are launched later, take over its runs
-    // immediately.
+    // Marks this worker as late, so that other workers take over its runs immediately.
     await this.#control.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
     await this.#connections.end();
@@ -362,14 +361,14 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
-      // Ends the connection. Otherwise, it could still get the lock, and keep it from a new session.
+      // Ends this connection, because it could otherwise still get the lock and keep it from a new session.
       void session.end().catch(() => {});
       throw error;
     }
     if (this.stopping.signal.aborted) await session.end();
     if (this.stopping.signal.aborted || isLost) return;
     this.#session = session;
-    // Wakes everything that is waiting, because notifications may have been lost while there was no session.
+    // Wakes everything that waits, because notifications may have been lost while there was no session.
     this.#wakeAll();
   }
 
@@ -378,7 +377,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.#isBeating = true;
     const { leaseMs } = this.#options;
     const text = "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat";
-    // A heartbeat on a broken connection must fail soon, so that the next heartbeat uses a new connection.
+    // Limits the query time, so that a heartbeat on a broken connection fails soon and the next one uses a new connection.
     const limit = { query_timeout: Math.max(1_000, leaseMs / 3) };
     try {
       await this.#control.query({ text, values: [this.id, this.application, leaseMs], ...limit });

@@ -1,4 +1,4 @@
-// The trials of one case: how many have begun, what came out, and whether more are needed.
+// Counts the trials of one case: how many have begun, how they ended, and whether more are needed.
 
 import type { EvalCase, TrialReport } from "./evaluation.ts";
 import { chanceOfPassing } from "./statistics.ts";
@@ -71,9 +71,9 @@ export class CasePlan<Case extends EvalCase> {
 
   #verdict(certainty: number): "passed" | "failed" | undefined {
     const { trials, passRate } = this.#rule;
-    // With a high pass rate and a low certainty, the chance before any trial would decide.
+    // Before any trial, a low certainty alone could decide the case, so there is no verdict yet.
     if (this.passed + this.failed === 0) return undefined;
-    // 0.7 of 10 trials are 7, although 0.7 * 10 is a little more in floating point.
+    // Subtracts a rounding error: 0.7 * 10 is a little more than 7 in floating point.
     const needed = Math.ceil(trials * passRate - 1e-9);
     const chance = chanceOfPassing({
       passed: this.passed,

@@ -153,7 +153,7 @@ type Found = Pick<EvalComparison, "worse" | "better" | "p" | "passRate"> & { rea
 function whyWorse({ worse, better, p, passRate, maxDrop }: Found): string | undefined {
   if (worse > better && p < significance) return "significantly more cases became worse than better";
   const { before = 0, after = 0 } = passRate;
-  // The difference between 0.8 and 0.75 is a little more than 0.05 in floating point.
+  // Allows for rounding: 0.8 - 0.75 is a little more than 0.05 in floating point.
   if (before - after <= maxDrop + 1e-9) return undefined;
   return `the pass rate is lower by more than ${Number((100 * maxDrop).toPrecision(3))} points`;
 }
@@ -178,7 +178,7 @@ function compareScores(pairs: readonly Both[]): ScoreChanges {
     const scored = pairs.filter((pair) => scoresOf(pair.before).length > 0 && scoresOf(pair.after).length > 0);
     return [name, compareMeans(scored, scoresOf)] as const;
   });
-  // A sum of the same scores in another order may differ a little in floating point.
+  // Ignores tiny differences, because adding the same scores in another order may change the sum's last digits.
   return Object.fromEntries(means.filter(([, { before = 0, after = 0 }]) => Math.abs(before - after) > 1e-9));
 }
 

@@ -1,4 +1,4 @@
-// Says where the runs of two trials begin to differ. Loaded only for a case that has changed, because it needs the reader of logs.
+// Says where the runs of two trials begin to differ. Loaded only for a case that has changed, because it needs the log reader.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | unde
   if (directory === undefined) return undefined;
   try {
     const kept = parseJson(await readFile(join(directory, trialFiles.report), "utf8")) as TrialReport;
-    // A later evaluation may have written its own files to the folder.
+    // Checks that these are the trial's own files, because a later evaluation may have replaced them.
     if (!isSameJson(withoutPaths(kept), withoutPaths(trial))) return undefined;
     return (await readRunLog(join(directory, trialFiles.log))).runs;
   } catch {
@@ -123,7 +123,7 @@ const charsAfter = 30;
 
 function cutText(text: string, at: number): string {
   const [from, to] = [Math.max(0, at - charsBefore), at + charsAfter];
-  // A cut may leave half of a surrogate pair.
+  // Removes half of a surrogate pair, which the cut may leave at either end.
   const part = text
     .slice(from, to)
     .replace(/[\uD800-\uDFFF]/gu, "")

@@ -1,4 +1,4 @@
-// The trials that have ended, on disk: another process can go on with an evaluation that was stopped or killed.
+// Stores ended trials on disk, so that another process can continue an evaluation that was stopped or killed.
 
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -34,7 +34,7 @@ export class EndedTrials {
   async read(): Promise<readonly TrialReport[]> {
     const text = await readFile(this.#path, "utf8").catch(unlessMissing);
     if (text === undefined) return [];
-    // The last line is incomplete if the process was killed while it wrote.
+    // Skips a last line that is incomplete because the process was killed while it wrote.
     const lines = text.split("\n").map(parseJson).filter(isLine);
     const found = lines.filter(({ of, report }) => of === this.#of && report.status !== "error");
     await writeWhole(this.#path, found.map(toLine).join(""));

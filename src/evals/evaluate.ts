@@ -1,4 +1,4 @@
-// Runs an evaluation: plans its trials, keeps to its limits, and reports.
+// Runs an evaluation: plans its trials, enforces its limits, and reports.
 
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -81,7 +81,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
-  // A cost that is unknown ended the earlier process only if a price was missing. Here, it counts as much as the dearest one.
+  // Counts a resumed trial of unknown cost like the most expensive one, instead of ending the evaluation.
   for (const report of resumed) budget.spend(report, true);
 
   const runNext = async (): Promise<boolean> => {
@@ -160,7 +160,7 @@ async function chooseCases<Case extends EvalCase>(
   const chosen = all.filter(
     ({ id }) => (wanted === undefined || wanted.includes(id)) && (only === undefined || only.includes(id)),
   );
-  // An evaluation of nothing would pass.
+  // Rejects an empty selection, because an evaluation without cases would pass.
   if (chosen.length === 0)
     throw invalidOption(only === undefined ? "replay" : "only", "at least one case that can run", only ?? wanted);
   return chosen;
@@ -206,7 +206,7 @@ function filesOf({ directory, name, only, model }: Options, isReplay: boolean): 
   const folderOf = (caseId: string): string => join(root, "cases", fileNameOf(caseId));
   return {
     lock: () => lockFolder(top, name),
-    // An earlier evaluation may have kept trials that now pass, and trials of cases that are no longer there.
+    // Removes files of earlier evaluations: their failed trials may pass now, and their cases may be gone.
     async clear(caseIds) {
       const paths = only === undefined ? [join(root, "cases")] : caseIds.map(folderOf);
       await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
@@ -294,7 +294,7 @@ class Budget {
     const timer = new IdleTimer(clock);
     timer.set(clock.now() + maxDurationMs, () => this.#end("max-duration"));
     this.#releases.push(() => timer.stop());
-    // The command line passes what earlier evaluations have left.
+    // Checks the limits now, because the command line may pass limits that earlier evaluations have used up.
     this.#check();
     if (signal === undefined) return;
     this.#releases.push(onAbort(signal, () => this.#end("stopped")));
@@ -308,7 +308,7 @@ class Budget {
   spend(spent: Spent, brokeOff: boolean): void {
     const { costUSD } = spent;
     this.spent = addSpent(this.spent, spent);
-    // A failed request must not end the evaluation, and may have cost something: it counts as much as the dearest one so far.
+    // A failed request may have cost something, but must not end the evaluation, so it counts like the most expensive one so far.
     this.#dearestUSD = Math.max(this.#dearestUSD, costUSD ?? 0);
     this.#spentUSD += costUSD ?? this.#dearestUSD;
     if (costUSD === undefined && !brokeOff) this.#isUnpriced = true;

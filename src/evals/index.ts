@@ -1,4 +1,4 @@
-// The entry `turnwright/evals`: evaluations of agents, with trials, statistics and replays.
+// Exports the entry `turnwright/evals`: evaluations of agents, with trials, statistics and replays.
 
 export { defineEvaluation } from "./evaluation.ts";
 export type {

@@ -1,4 +1,4 @@
-// A model as a judge: it scores an answer, chooses between two, and says how often it agrees with people.
+// Uses a model as a judge, which scores an answer or chooses between two. Also measures how often the judge agrees with people.
 
 import { type ModelSettings, type Pricing, type Provider, runToolLoop, structuredOutput } from "../core/index.ts";
 import { checkFields, type Checks, is, needed } from "../core/kit.ts";

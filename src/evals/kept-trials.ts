@@ -1,4 +1,4 @@
-// Finds the trials whose files were kept.
+// Finds trials whose files were kept.
 
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

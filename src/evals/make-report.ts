@@ -29,7 +29,7 @@ function findWarnings(cases: readonly CaseReport[]): readonly string[] {
   const hasThrown = cases.some(({ failed }) => failed > 0);
   const soft = cases.filter((one) => {
     const checks = checksOf(one);
-    // Assertions return nothing while they hold. They work if one of them has failed.
+    // Assertions return nothing if they pass, so one that has failed before proves that they work.
     const isTrusted = checks.length === 0 && hasThrown;
     return one.passed > 0 && !isTrusted && !checks.some(isHard);
   });
@@ -72,7 +72,7 @@ function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, keyof Spent> {
 }
 
 function passAt(all: readonly CaseReport[]): EvalTotals["passAt"] {
-  // A case whose trials all had errors says nothing, and must not hide what the others say.
+  // Leaves out a case whose trials all had errors, because it says nothing about the agent.
   const cases = all.filter(({ passed, failed }) => passed + failed > 0);
   if (cases.length === 0) return [];
   const most = Math.min(...cases.map(({ passed, failed }) => passed + failed));

@@ -1,4 +1,4 @@
-// Matchers for the `expect` of vitest and jest.
+// Defines matchers for `expect` in vitest and jest.
 
 import type { EndReason, LoopResult, LoopStatus } from "../core/index.ts";
 import { isRecord, textOf } from "../core/kit.ts";

@@ -1,4 +1,4 @@
-// Reads what the function `check` of an evaluation has returned or thrown.
+// Reads what an evaluation's `check` function returned or threw.
 
 import { toPlainError } from "../shared/plain-error.ts";
 import { redactSecrets, redactText } from "../shared/redact-secrets.ts";
@@ -23,7 +23,7 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   try {
     checks = await check();
   } catch (error) {
-    // The judge, or a run inside the check, has failed, so there is no verdict.
+    // The judge failed, or a run inside the check did, so there is no verdict.
     if (error instanceof JudgeError || isLoopError(error)) throw error;
     return [{ name: only, pass: false, reason: toPlainError(error).message }];
   }
@@ -60,7 +60,7 @@ function readCheck(name: string, given: unknown): CheckReport {
   if (typeof given === "number") return readScore(name, given);
   if (!isRecord(given)) throw wrongCheck(name, given);
   const { pass, score, min } = given;
-  // A reason is often the answer of the model.
+  // Removes secrets, because a reason often quotes the model's answer.
   const reason = typeof given["reason"] === "string" ? { reason: redactText(given["reason"], longestReason) } : {};
   if (typeof pass === "boolean") return { name, pass, ...reason };
   if (typeof min === "number" && !(min >= 0 && min <= 1))

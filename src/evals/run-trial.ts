@@ -1,4 +1,4 @@
-// Runs one trial: its world, its run, its checks and its files.
+// Runs one trial: creates its world, runs it, checks its result and writes its files.
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -160,7 +160,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
-  // The folder may be moved, or be copied into a repository.
+  // Stores no absolute path, because the folder may be moved or copied into a repository.
   const kept = { ...report, directory: undefined };
   if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
   return { report, isLasting };
@@ -239,7 +239,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
-  // Another trial would probably take as long.
+  // Marks the error as lasting, because another trial would probably take as long.
   return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${late}.`, isLasting: true };
 }
 

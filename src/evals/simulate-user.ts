@@ -1,4 +1,4 @@
-// A user that a model plays, for conversations of several turns.
+// Lets a model play the user in a conversation of several turns.
 
 import {
   defineTool,

@@ -1,4 +1,4 @@
-// The tokens and costs of requests, trials and evaluations.
+// Adds up the tokens and costs of requests, trials and evaluations.
 
 import { addCost } from "../shared/count-usage.ts";
 

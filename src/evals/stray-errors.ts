@@ -1,5 +1,5 @@
-// Errors that nobody catches, such as a rejection that a trial does not await. The command line finds their trials. In a test or a program,
-// they stay with the process, because a library must not change what its process does with them.
+// Assigns errors that nobody catches, such as an unawaited rejection, to the trials that caused them. Only the command line does this,
+// because a library must not change how its process handles errors.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 

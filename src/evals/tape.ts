@@ -1,4 +1,4 @@
-// The recording of the model in one trial. All requests of a trial, of all its runs and agents, are in one cassette.
+// Records the model's answers in one trial. One cassette contains all requests of the trial's runs and agents.
 
 import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
 import { isRecord, wrapProvider } from "../core/kit.ts";
@@ -41,7 +41,7 @@ export function playTape(file: string | Cassette, match: "request" | "order", { 
     try {
       return player.stream(request, call);
     } catch (error) {
-      // The advice at the end is for other recordings.
+      // Removes the advice at the end of the message, because it is for other recordings.
       onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
       throw error;
     }

@@ -139,7 +139,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildMessage(message);
-  // A message that contains only thoughts becomes empty, so it is not sent.
+  // Drops a message that contains only thoughts, because the API would receive it as empty.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -254,7 +254,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
       ...(schema === undefined ? {} : { responseMimeType: "application/json", responseJsonSchema: schema }),
-      // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+      // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
       ...model.extra,
       ...(continuationToken === undefined ? {} : { continuationToken }),
       automaticFunctionCalling: { disable: true },

@@ -110,7 +110,7 @@ class PartAssembly {
     const isThought = part.thought === true;
     const isPlain = Object.keys(part).every((field) => field === "text" || field === "thought");
     if (text !== "") this.#out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
-    // An empty text is not kept, because Vertex AI would reject it in the next request.
+    // Drops an empty text, because Vertex AI would reject it in the next request.
     if (text === "" && isPlain) return;
     const last = this.#kept.at(-1);
     const isJoined = isPlain && last !== undefined && "isPlain" in last && last.isPlain;
@@ -123,7 +123,7 @@ class PartAssembly {
     const id = filledOrNone(call.id);
     const goesOn = this.#open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === this.#open.id));
     if (!goesOn) {
-      // A new call ends the open one, which gets no more arguments. An empty call does nothing else.
+      // A new call completes the open one, whose arguments can no longer grow. An empty call does nothing else.
       this.settle();
       if (Object.keys(call).length === 0) return;
       this.#open = new GoogleCall(this.#streamed, `call-${this.#calls}`, part);
@@ -256,7 +256,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     token: "",
   };
   return createEventReader(answer, {
-    // Stops reading at `data: [DONE]`, with which some gateways end the stream, because the SDK throws an error there
+    // Stops at `data: [DONE]`, which some gateways send at the end, because the SDK throws an error there
     // (github.com/google-gemini/gemini-cli/issues/16162).
     mayGoOn: () => !answer.isOver && tail?.isDone !== true,
     read: (chunk) => readChunk(chunk, reading),
@@ -270,7 +270,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { answer, hasBegun } = reading;
   const { error, candidates, responseId: id } = chunk;
-  // The SDK usually throws the service's errors, but some SDK versions and clients yield them as chunks.
+  // The SDK usually throws the service's errors, but some of its versions and other clients yield them as chunks.
   if (error !== undefined && error !== null) return answer.fail(error);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));

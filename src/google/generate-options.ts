@@ -1,4 +1,4 @@
-// The API's types are declared here, not imported from the SDK, so that many SDK versions work.
+// Declares the API's types instead of importing them, so that many SDK versions work.
 
 import {
   adapterChecks,

@@ -1,5 +1,5 @@
-// Keeps an assistant message's parts as provider metadata, and sends them back unchanged. Only this metadata contains its thought signatures
-// and the results of tools that the service ran.
+// Keeps an assistant message's parts as provider metadata and sends them back unchanged, because only they contain thought signatures and
+// the results of tools that the service ran.
 
 import type { AssistantMessage, Json } from "../core/index.ts";
 import { filledOrNone } from "../shared/plain-error.ts";

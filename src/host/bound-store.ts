@@ -1,4 +1,4 @@
-// Limits how long a conversation store may take.
+// Adds a time limit to the calls of a conversation store.
 
 import { CancelScope, invalidOption, recordOf } from "../core/kit.ts";
 import { type Clock, type Journal, LoopError } from "../core/index.ts";
@@ -59,7 +59,7 @@ async function lock(store: ConversationStore, id: string, limits: StoreLimits): 
       release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
     };
   } catch (error) {
-    // Releases the lock if it arrives after the time limit.
+    // The lock may arrive after the time limit, so it is released.
     void unlock().catch(() => {});
     throw error;
   }
@@ -75,7 +75,7 @@ function checkStored(option: string, stored: unknown): StoredConversation | unde
 type Verb = LoopError<"store-unresponsive">["details"]["verb"];
 
 async function race<T>(verb: Verb, call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // The scope is never cancelled, because a store's call cannot be cancelled. A deadline only needs one.
+  // A deadline needs a scope, but this one is never cancelled, because calls of a store cannot be cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

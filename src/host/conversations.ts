@@ -67,10 +67,11 @@ export class Conversations {
     if (this.#isClosed) return { kind: "closed" };
     const conversation = this.#open(id);
     const { current, line } = conversation;
-    // Without a live run, only starts that are waiting for a suspended run's decisions can be in line. Others need not queue after them.
+    // Without a live run, only starts that wait for a suspended run's decisions can be in line. Resumes and callers that do not wait go
+    // first.
     if (current === undefined && (caller === "resume" || !waits || line.length === 0))
       return toEntered(this.#take(conversation, message));
-    // If the live run is about to end, the caller waits even if `waits` is false, because the conversation will soon be free.
+    // If the live run is about to end, waits even if `waits` is false, because the conversation will soon be free.
     const isFull = !waits || line.length >= this.#limits.maxQueued;
     if (current !== undefined && isFull && !current.endsSoon) return { kind: "busy", turn: current };
     return toEntered(await this.#wait(conversation, { caller, message }, "last"));
@@ -110,7 +111,7 @@ export class Conversations {
 
   #take(conversation: Conversation, message: UserMessage | undefined): RunTurn {
     const turn = new RunTurn();
-    // Sets the message now, so that a repetition of it is recognized while the run is still being planned.
+    // Sets the message now, so that the same message sent again is recognized while its run is still being planned.
     turn.message = message;
     conversation.current = turn;
     return turn;

@@ -51,6 +51,6 @@ export function createRunHost(options: RunHostOptions = {}): RunHost {
   const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;
   const store = boundStore(options.store ?? memoryConversationStore(), { storeMs, clock });
   const kept = { keepRuns, keepMs, maxBytes };
-  // The cast is safe, because the schema and the tools in a run's options determine the types of its output, calls and events.
+  // Safe cast: the schema and the tools in a run's options determine the types of its output, calls and events.
   return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock }) as RunHost;
 }

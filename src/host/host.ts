@@ -107,7 +107,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     checkId(id);
     const { store } = this.#settings;
     return this.#change<RemoveAnswer>(id, async ({ stored, release }) => {
-      // Removes the journals before the conversation, because only the conversation lists their names.
+      // Removes the journals first, because only the conversation lists their names.
       for (const { runId } of listJournals(stored?.state ?? emptyState)) await store.removeJournal?.(runId);
       await release();
       await store.remove(id);
@@ -151,7 +151,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // Waits until the end of a run is stored, because a reader may call this right after `run-end`.
+    // Waits until the run's end is stored, because a reader may call this right after `run-end`.
     if (ending?.isEnding === true) await ending.settled.promise;
     const stored = await this.#settings.store.load(id);
     const { lastRun } = stored?.state ?? emptyState;
@@ -171,7 +171,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async #enterOrSteer(id: string, given: ReadStart): Promise<Extract<Entered, { readonly kind: "entered" }> | StartAnswer> {
     const { whenBusy = this.#settings.whenBusy, message } = given;
     for (;;) {
-      // Looks first whether the live run already answers this message, because the call must then not wait for the run to end.
+      // Checks first whether the live run already answers this message, because the call then need not wait for its end.
       const live = this.#findRepeated(id, message);
       if (live !== undefined) {
         if (await live.opened.promise) return { kind: "started", repeated: true, ...toHostedRun(live) };
@@ -243,7 +243,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     const { wrapOptions } = this.#settings;
     const running = executeRun(turn, planned, { lock, changed, wrapOptions });
     turn.result = this.#finish(id, turn, { plan: planned, lock, running });
-    // Avoids an unhandled rejection if nobody awaits the result.
+    // Marks the promise as handled, because perhaps nobody awaits the result.
     turn.result.catch(() => {});
     const end = await Promise.race([turn.begun.promise, running]);
     if (end?.kind !== "broken") return { kind: "started", ...(isRepeated === true && { repeated: true }), ...toHostedRun(turn) };

@@ -1,4 +1,4 @@
-// Plans a start or a resume. Nothing is stored until the run's journal is open.
+// Plans how a run starts or resumes. Nothing is stored until the run's journal is open.
 
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { LoopStatus } from "../core/index.ts";
@@ -54,7 +54,7 @@ export async function planStart(
   if (calls.length > 0 && whenSuspended !== "deny") return { kind: "waiting", runId, calls, error: waitingError(id, calls) };
   turn.number = runs + 1;
   turn.runId = `${id}/${turn.number}`;
-  // Repairs the messages of a run that was cut off: if it recorded nothing, they may still contain calls without results.
+  // A run that was cut off without records may have left calls without results in its messages, which are repaired.
   const repaired = isCut && given.messages === undefined ? repair(placed) : placed;
   const { epoch } = turn.log;
   const listsJournals = journals.removeJournal !== undefined;
@@ -103,7 +103,7 @@ async function planRepeated(
   if (!isLast || lastRun === undefined) return repeated;
   const inspection = await inspectJournal(journals.journal(lastRun.runId)).catch(unlessMissing);
   const isRecorded = inspection !== undefined && inspection.status !== "not-started";
-  // An ended run without records cannot be read again: it would begin anew.
+  // An ended run without records cannot be read again, because a new execution would start it from the beginning.
   if (!isRecorded && lastRun.status !== "running") return repeated;
   const loop = reopenable.has(lastRun.status) ? { ...given.loop, resume: "retry-last" as const } : given.loop;
   return { ...(await planReading(journals, { turn, loop, lastRun }, stored)), isRepeated: true };
@@ -145,14 +145,14 @@ async function planReading(
   turn.runId = runId;
   const journal = journals.journal(runId);
   const inspecting = inspectJournal(journal);
-  // The journal of a run that was cut off may be missing, because the conversation contains the run's first messages.
+  // The journal of a run that was cut off may be missing. The conversation still contains the run's first messages.
   const inspection = await (status === "running" ? inspecting.catch(unlessMissing) : inspecting);
   const messages = status === "running" ? stored.messages.slice(0, start) : (inspection?.initialMessages ?? []);
   turn.isReplay = !mayGoOn(statusOf(status, inspection), loop);
   if (!turn.isReplay) for (const message of findUnsent(steered, addedBy(inspection))) turn.control.steer(message);
   const log = takeLog?.(turn.number, lastRun.epoch);
   if (log !== undefined) turn.log = log;
-  // Removes undelivered messages from the state, because the resumed run receives them, or returns them again.
+  // Removes undelivered messages from the state, because the resumed run gets them, or returns them again.
   const open = { messages: stored.messages, state: { ...stored.state, undelivered: [] } };
   const { undo: _, ...changed } = reopenRun(open, lastRun, turn.log.epoch);
   return {

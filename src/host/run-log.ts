@@ -28,7 +28,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, maxValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // A getter in a tool's data may throw. The value then counts as 0 bytes.
+    // A getter in a tool's data may throw; the value then counts as 0 bytes.
     return 0;
   }
 }
@@ -91,7 +91,7 @@ class TextEntry {
 
   #textAfter(offset: number): string {
     if (this.#whole !== undefined) return this.#whole.slice(offset);
-    // Searches from the end, because most readers miss only the last few fragments.
+    // Searches from the end, because most readers lack only the last few fragments.
     let index = this.#chunks.length;
     let start = this.length;
     while (start > offset) {

@@ -1,4 +1,4 @@
-// Checks what a tool passes to its context's methods. The loop calls this through `edges`.
+// Checks what a tool passes to its context's methods. The loop calls these checks through `edges`.
 
 import type { EmittedPart } from "../types/loop-event.ts";
 import { type Check, checkField, checkFields, type Checks, is, needed } from "../../shared/errors/check-fields.ts";

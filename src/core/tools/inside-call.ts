@@ -1,4 +1,4 @@
-// Finds the call in which an agent tool or a nested run works, or a question is asked.
+// Finds the tool call that starts a nested run or asks a question.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";

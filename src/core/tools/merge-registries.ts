@@ -1,4 +1,4 @@
-// Registries made of other registries. A registry may change its tools at any time, so nothing here stores a copy of its tools.
+// Combines registries into one. Stores no copy of their tools, because a registry may change its tools at any time.
 
 import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
@@ -34,8 +34,7 @@ interface Table {
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // Calls `definitions()` only once for each member, because a second call would double the work at each level of a chain of
-    // combined registries.
+    // Calls `definitions()` only once per member, because a second call would double the work at each level of combined registries.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;

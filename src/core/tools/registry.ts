@@ -1,4 +1,4 @@
-// A run's tools: registries, checks on their tools, and the comparison of a tool with the version that the model saw.
+// Builds registries from a run's tools, checks the tools, and compares a tool with the version that the model saw.
 
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import { stableJson, toJson } from "../../shared/json.ts";
@@ -18,7 +18,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   try {
     for (const tool of registry.definitions()) if (tool.name === name) return tool;
   } catch {
-    // If the registry throws, it counts as not having the tool.
+    // A registry that throws here counts as not having the tool.
   }
   return undefined;
 }
@@ -69,8 +69,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   const given: unknown = tools;
   if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
-  // `definitions()` returns the same array until a tool is added or removed, because the loop detects a change by comparing the
-  // arrays by identity.
+  // Returns the same array until a tool is added or removed, because the loop compares arrays by identity to detect changes.
   let definitions: readonly ToolDefinition[] | undefined;
 
   const register = (tool: Tool): void => {
@@ -96,7 +95,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       const entry = entries.get(name);
       if (entry === undefined) return failedResult(`The tool ${quote(name)} is not available.`);
       const { tool } = entry;
-      // The casts are safe: the schema of the tool has validated the arguments, and the type of the options requires the context.
+      // Safe casts: the tool's schema has validated the arguments, and the options' type requires the context.
       return tool.execute === undefined ? createDeferred(true) : tool.execute(args as never, context as ToolContext<never>);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
@@ -145,13 +144,13 @@ function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegist
   return {
     definitions(): readonly ToolDefinition[] {
       const now: unknown = given.definitions();
-      // The registry returned the same array, so the tools have not changed.
+      // The registry returned the same array as before, so its tools have not changed.
       if (now === source) return definitions;
       if (!isTools(now)) {
         dropPromise(now);
         throw invalidOption("tools.definitions()", "an array of tools, not a promise", now);
       }
-      // Leaves out tools that the registry already has.
+      // Adds only tools that the registry does not contain yet.
       const known = new Map(now.map((tool) => [tool.name, tool]));
       const added = own.definitions().filter((tool) => !isSameTool(tool, known.get(tool.name)));
       names = new Set(added.map(({ name }) => name));
@@ -182,15 +181,15 @@ function checkDefinitions(definitions: readonly ToolDefinition[]): void {
 
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Reads the traits one by one, because the fields of a class instance may be getters, which spreading would not copy.
+  // Reads each trait by name, because the fields of a class instance may be getters, which a spread would not copy.
   const own: { [trait: string]: unknown } = {};
   for (const trait of Object.keys(traits)) {
     const value: unknown = Reflect.get(tool, trait);
     if (value !== undefined) own[trait] = value;
   }
-  // Without `execute`, a call has no effect, so it can safely run again after a crash.
+  // Without `execute`, a call has no effect, so it may safely run again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
-  // The definition is frozen, because hooks and providers get this object.
+  // Freezes the definition, because hooks and providers get this object.
   return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...own, ...replay });
 }
 

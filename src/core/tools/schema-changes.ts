@@ -42,7 +42,7 @@ export function listToolChanges(was: ShownTool, now: ShownTool): readonly Schema
   const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
   changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));
   if (was.description !== now.description) changes.push({ kind: "description-changed" });
-  // A tool that now needs less approval is not reported, because a recorded approval is still enough.
+  // Reports only a stricter `needsApproval`, because a recorded approval is enough for a less strict tool.
   if (caution(now) > caution(was)) changes.push({ kind: "trait-changed", field: "needsApproval" });
   if (was.idempotent === true && now.idempotent !== true) changes.push({ kind: "trait-changed", field: "idempotent" });
   return changes;

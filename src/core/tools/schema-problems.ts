@@ -1,4 +1,4 @@
-// Explains why a value is not a tool's JSON Schema. The loop calls these functions through `edges`.
+// Explains why a value cannot be a tool's JSON Schema. The loop calls these functions through `edges`.
 
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";

@@ -1,4 +1,4 @@
-// Special results that tools return, and special errors that tools throw.
+// Creates the special results that tools can return, and the special errors that they can throw.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";

@@ -218,7 +218,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * The type of a value after JSON.stringify and JSON.parse. For a type with a `toJSON` method, such as Date, the return type of
  * that method is converted.
  */
-// Plain data stays as it is. Converting a recursive type such as `Json` would never end.
+// Leaves JSON data unchanged, because converting a recursive type such as `Json` would never end.
 export type Plain<T> = T extends Json
   ? T
   : T extends { toJSON(key: string): infer Written }

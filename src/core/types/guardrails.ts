@@ -1,4 +1,4 @@
-// The types of `guardrails` that the core needs. The checks themselves are in the entry `turnwright/middleware`.
+// Declares the guardrail types that the core needs. The checks themselves are in the entry `turnwright/middleware`.
 
 import type { PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";

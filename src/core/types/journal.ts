@@ -1,4 +1,4 @@
-// The interface between the loop and its journals. Everything that has an effect is a step, so a replay repeats no effect.
+// Declares the interface between the loop and its journals. Every effect is a journal step, so that a replay does not repeat it.
 
 /**
  * Records the results of a run's steps. A recorded step returns its result without running again. A second call of the loop with

@@ -222,8 +222,7 @@ export interface DeliberateGate {
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve<Context = unknown> = {
-  // This is a method, because method parameters are bivariant: options with a typed context can be assigned to options with an
-  // unknown context.
+  // A method rather than a function type: methods are bivariant, so options with a typed context fit options with an unknown one.
   decide(call: ToolCall, context: ApprovalContext<Context>): ApprovalDecision | PromiseLike<ApprovalDecision>;
 }["decide"];
 

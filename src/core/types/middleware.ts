@@ -1,4 +1,4 @@
-// The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
+// Declares the interface between the loop and its optional parts: middleware, durable tools and journals.
 
 import type { Clock, Json, JsonSchema, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "./loop-event.ts";

@@ -1,5 +1,4 @@
-// Types for the prompt cache of model services. If a request begins like an earlier request, the service reads the equal
-// beginning from its cache.
+// Types for the prompt cache of model services. If a request begins like an earlier one, the service reads that part from its cache.
 
 /** A reason why a request does not begin like the previous request. */
 export interface CacheBreakCause {

@@ -1,4 +1,4 @@
-// Types for the adapters and wrappers that stream model responses: requests, chunks, and the result of one stream.
+// Types for adapters and wrappers that stream model responses: requests, chunks, and the result of a stream.
 
 import type { Clock, Json, JsonSchema, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { GuardrailRecord } from "./guardrails.ts";
@@ -196,7 +196,7 @@ export type ModelChunk =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "reasoning-delta"; readonly text: string }
   | { readonly type: "refusal-delta"; readonly text: string }
-  // Chunks of tool calls. All chunks of a call have the same `key`. Only `call-ready` is required.
+  // Chunks of tool calls. All chunks of one call have the same `key`, and only `call-ready` is required.
   | { readonly type: "call-start"; readonly key: string; readonly id?: string | undefined; readonly name: string }
   | { readonly type: "call-args-delta"; readonly key: string; readonly text: string }
   /** Marks the call as complete. A call without this chunk counts as cut off, and does not run. */

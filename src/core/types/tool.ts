@@ -84,8 +84,7 @@ export interface ToolTraits<Args = never, Context = never> {
  * arguments.
  */
 export type NeedsApproval<Args = never, Context = unknown> = {
-  // This is a method, because method parameters are bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function with
-  // typed arguments.
+  // A method rather than a function type: methods are bivariant, so a tool wrapped as `{ ...tool, execute }` keeps its typed function.
   decide(args: Args, view: ApprovalView<Context>): boolean | PromiseLike<boolean>;
 }["decide"];
 

@@ -1,4 +1,4 @@
-// The types of calls, results and contexts, as inferred from the tools of a run.
+// Types of calls, results and contexts, inferred from a run's tools.
 
 import type { ContentPart, Json, Plain, PlainError, StandardSchema } from "./common.ts";
 import type { AnyTool, Deferred, ToolResult } from "./tool.ts";

@@ -1,4 +1,4 @@
-// Writes a report as one HTML page, which works without a network.
+// Writes a report as one HTML page that works offline.
 
 import { createHash } from "node:crypto";
 import { dirname, isAbsolute, relative, sep } from "node:path";
@@ -187,7 +187,7 @@ function writeCheck({ name, pass, score, reason }: CheckReport): string {
  */
 function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
   if (page === undefined || directory === undefined) return "";
-  // A trial is in the folder "cases/<case>/<number>" of its evaluation.
+  // Goes three folders up, because a trial's folder is "cases/<case>/<number>" in the folder of its evaluation.
   const root = folder ?? dirname(dirname(dirname(directory)));
   const parts = relative(root, page).split(sep);
   if (parts[0] === ".." || isAbsolute(parts.join(sep)))

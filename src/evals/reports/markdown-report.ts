@@ -1,4 +1,4 @@
-// Writes a report as Markdown, for a pull request or the summary of a CI job.
+// Writes a report as Markdown, for a pull request or a CI job's summary.
 
 import { countThings, formatCount } from "../../inspect/format.ts";
 import { toCode, toFolded } from "../../inspect/exports/markdown-blocks.ts";

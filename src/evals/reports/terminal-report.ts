@@ -1,4 +1,4 @@
-// Writes the progress and the result of an evaluation for a terminal.
+// Formats an evaluation's progress and result for a terminal.
 
 import { formatMs } from "../../inspect/format.ts";
 import type { EvalComparison } from "../compare-reports.ts";

@@ -1,4 +1,4 @@
-// Checks decisions and results before they are sent to waiting calls.
+// Checks decisions and results before sending them to waiting calls.
 
 import { type CallDecision, type Json, LoopError, type LoopOptions } from "../../core/index.ts";
 import { findAnswerProblem } from "../../shared/answer-problem.ts";
@@ -41,7 +41,7 @@ export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting
 
 /** Returns the message that sends a decision to its call, or undefined if no call is waiting for it. */
 export async function toDecided({ tools, ...run }: PendingRun, callId: string, decision: Given): Promise<RunMessage | undefined> {
-  // A result's caller may omit the id's suffix, such as `#2`, because the tool that asked for the result does not know it.
+  // Accepts an id without its suffix, such as `#2`, because the tool that asked for the result does not know it.
   const isMeant = (one: Waiting): boolean =>
     one.id === callId || (one.waitsFor === "result" && one.question === undefined && toCallPath(one) === callId);
   const call = findWaiting(run).find(isMeant);
@@ -50,7 +50,7 @@ export async function toDecided({ tools, ...run }: PendingRun, callId: string, d
     return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
   }
   const problem = await findAnswerProblem(call, decision as Json, async (name, result) => {
-    // The run itself checks the results of nested calls, whose tools it knows.
+    // Leaves results of nested calls to the run, because only the run knows the nested run's tools.
     const checked = call.id.includes("/")
       ? undefined
       : await toRegistry(tools ?? [], "tools").validateResult?.(name, toJson(result));

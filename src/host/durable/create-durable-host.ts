@@ -29,7 +29,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   const host = new Conversations(loop, fields);
   const { bounded } = loop;
   return {
-    // A start has no time limit as a whole, because it may be queued for days. Each of its steps has one instead.
+    // Sets no time limit for a whole start, because it may be queued for days. Each of its steps has a limit instead.
     start: (id, options) => host.start(id, options),
     resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
     join: async (id, options) => bounded("join", () => host.join(id, options)),
@@ -95,7 +95,7 @@ class Conversations implements DurableHost {
     const given = readDurableStart(options);
     const { whenBusy = this.#whenBusy, whenSuspended = this.#whenSuspended } = given;
     const isNext = !this.#lines.has(id);
-    // Joins the line at once, so that the starts of this process begin in the order of their calls.
+    // Joins the line immediately, so that this process's starts begin in the order in which they were called.
     const turn = whenBusy === "queue" || whenSuspended === "queue" ? this.#lines.take(id, "send", untilLate()) : undefined;
     try {
       return await this.#startInTurn(id, { given, turn, input: options.input }, isNext);
@@ -173,9 +173,9 @@ class Conversations implements DurableHost {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `an id whose run "${next.runId}" does not belong to another loop`, id);
     }
-    // An error is ignored, because `findLast` finds the run even if its number was not stored.
+    // Ignores an error, because `findLast` finds the run even if its number was not stored.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
-    // Older runs can be removed now, because this run's input contains the transcript. A later start removes what this one cannot.
+    // Removes older runs now, because this run's input contains the transcript. A later start removes what is left.
     if (last !== undefined) await this.#runs.prune(id, last.number, this.#keepRuns).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
@@ -244,7 +244,7 @@ class Conversations implements DurableHost {
     if (last?.state === "live") return "busy";
     const { store, remove } = this.#engineOf();
     if (last === undefined) return "unknown";
-    // Stores the number before the runs are removed, because afterwards only the number shows which ids were used.
+    // Stores the number before removing the runs, because afterwards only the number shows which ids were used.
     await store.noteRuns(this.#runs.keyOf(id), last.number);
     await remove(Array.from({ length: last.number }, (_, index) => `${id}/${index + 1}`));
     return last.state === "deleted" ? "unknown" : "removed";
