@@ -195,7 +195,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Converts the schema only to detect an invalid one now. Otherwise, the error would appear only in the first run.
+  // Converts the schema only to report an invalid one now rather than in the first run.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -42,7 +42,7 @@ export interface FileJournal extends Journal {
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
   enableJournals();
   const file = new JournalFile(path, options);
-  // The keys of records that are not checked yet. This execution's own records need no check.
+  // Keys of records that must still be checked. Records written by this execution need no check.
   let unchecked: Set<string> = new Set();
   const read = (key: string): unknown => {
     const found = file.records?.get(key);

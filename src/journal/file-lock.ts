@@ -1,5 +1,5 @@
-// A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file: a line of JSON
-// that identifies the writer. The lock belongs to the first claim whose process is alive.
+// A lock file allows one writer at a time on one machine. Each writer appends a claim, a JSON line that identifies it. The first claim
+// whose process is alive holds the lock.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -45,8 +45,7 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, `/proc/<pid>` is not the process that has this `pid` here. Its start time is then
-  // unknown.
+  // If /proc belongs to another PID namespace, `/proc/<pid>` describes another process, so the start time stays unknown.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
@@ -86,13 +85,13 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // After EPERM, the process is alive, but belongs to another user.
+    // EPERM means that the process is alive but belongs to another user.
     return isRecord(error) && error["code"] === "EPERM";
   }
 }
 
 function startIn(stat: string): string | undefined {
-  // The process name, in brackets, may itself contain brackets and spaces, so search for the last bracket.
+  // Searches for the last bracket, because the process name in brackets may itself contain brackets and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -155,11 +154,9 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Check this before the claim is written. Otherwise, the claim of a refused writer would hold the lock after the
-    // current holder has ended.
+    // Checks before writing the claim: a refused writer's claim would otherwise hold the lock once the current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it
-    // does not count as a claim.
+    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);
@@ -222,8 +219,7 @@ async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Text after the last line break is ignored, because another process is still writing it, or ended while it was writing
-  // it.
+  // Ignores text after the last line break, which another process is still writing, or was writing when it ended.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -242,7 +238,7 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
 
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
-  // Without `position`, reading would begin after the last write.
+  // Sets `position`, because reading would otherwise start after the last write.
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });
   return buffer.toString("utf8", 0, bytesRead);
 }

@@ -1,5 +1,4 @@
-// The format of a journal file: a header line, then one record per line. Each record's checksum covers this record and all
-// records before it.
+// Reads and writes journal files: a header line, then one record per line. Each record's checksum covers it and all records before it.
 
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -75,8 +74,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // If the incomplete line is valid without its last byte, it was not cut off: its line break was changed to another
-      // byte, so the file is damaged.
+      // A line that is valid without its last byte was not cut off: its line break was changed, so the file is damaged.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -98,7 +96,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Each chunk needs a new buffer, because the yielded lines still refer to the previous buffers.
+    // Allocates a new buffer for each chunk, because yielded lines still refer to the previous ones.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -122,8 +120,8 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A line that exceeds the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the
-    // line is therefore not kept in memory.
+    // A line above the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the line is therefore
+    // not stored.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 
@@ -147,7 +145,7 @@ interface ReadRecord {
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);
-  // Compares bytes, because damaged UTF-8 may decode to the same string as the original bytes.
+  // Compares bytes, because damaged UTF-8 may decode to the same string as the original.
   if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
   const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
   if (!isRecord(record) || typeof record["key"] !== "string") return undefined;

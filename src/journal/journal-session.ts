@@ -1,4 +1,4 @@
-// An open journal file. A lock protects only one path, so a file that may have other, unknown paths is refused.
+// Opens a journal file. The lock protects only one path, so a file that may also be reached by another path is refused.
 
 import { type FileHandle, open, mkdir, readFile, realpath } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
@@ -32,7 +32,7 @@ async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // Accepts a folder, because reading it then fails with a clear error.
+    // Accepts a folder here, because reading it then fails with a clear error.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
@@ -50,7 +50,7 @@ async function findPlace(path: string): Promise<string> {
       `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
     );
   const folder = dirname(end.place);
-  // Ignores EEXIST, which means that a file has the folder's path: opening the journal then fails with a clear error.
+  // EEXIST means that the folder's path is a file. Opening the journal then fails with a clear error.
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
   });
@@ -70,8 +70,8 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, reports the same mode for every file, and `chmod` fails. The failure is accepted if
-  // this user owns the file.
+  // A file system without modes, such as FAT, reports the same mode for all files, and `chmod` fails. That is accepted if this user owns
+  // the file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts))
       throw refused(path, "the file belongs to another user, and other users can read it: use a file that you own");
@@ -149,7 +149,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // The write starts one microtask later, so that lines added at the same time share one write and one `datasync`.
+      // Starts the write one microtask later, so that lines added at the same time share one write and one `datasync`.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -277,7 +277,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // A run may end without waiting for this step, so the journal may be closed when the step ends.
+      // A run may end without waiting for this step, so the journal may be closed by now.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);

@@ -84,7 +84,7 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   if (puts.size === 0) return;
   await Promise.allSettled(puts);
-  // Waits once more, because the record reaches the journal a few microtasks after `put` has resolved.
+  // Waits once more, because the record reaches the journal a few microtasks after `put` resolves.
   await new Promise((resolve) => void setImmediate(resolve));
 }
 

@@ -37,8 +37,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Checks `next` before `running`: between two runs, `running` is undefined for a moment, and a call at that moment would start a
-    // third run.
+    // Checks `next` first: between two runs, `running` is briefly undefined, and a call at that moment would start a third run.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -265,7 +264,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings, { recover, li
       try {
         return await callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context);
       } finally {
-        // Waits for a new list of tools, because the call may have changed them, and the run's next request must contain the new list.
+        // Waits for a new list of tools, because the call may have changed them and the run's next request must contain the new ones.
         await listed(context.signal);
       }
     },
@@ -333,8 +332,7 @@ const digits = 6;
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Sorts the names, so that the result does not depend on the order of the list: if two names lead to the same digits, the first one keeps
-  // them, and the other gets new ones.
+  // Sorts the names, so that the digits added to equal names do not depend on the order in which the server lists them.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

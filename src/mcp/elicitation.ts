@@ -1,5 +1,5 @@
-// Passes questions from MCP servers to the user. A server sends a question as an elicitation request, which does not name its tool call, so
-// a question is passed on only if exactly one call to the server is in progress.
+// Passes an MCP server's questions ("elicitation requests") to the user. They do not name their tool call, so this works only while exactly
+// one call to the server is in progress.
 
 import { cutText, quote, takeStart } from "../shared/texts.ts";
 import { isRecord, textOf } from "../core/kit.ts";

@@ -141,7 +141,7 @@ export async function requestPage(client: McpClient, cursor: string | undefined)
   const request = { method: "tools/list", ...(params === undefined ? {} : { params }) };
   if (!isVersion2(client)) return hasRequest(client) ? client.request(request, anySchema) : client.listTools(params);
   try {
-    // "refresh" bypasses the cache of SDK version 2. Without a cursor, this version returns all pages as one.
+    // "refresh" bypasses the cache of SDK version 2, which returns all pages as one if there is no cursor.
     return await client.listTools(params, { cacheMode: "refresh" });
   } catch (error) {
     if (!hasRequest(client) || !toPlainError(error).message.startsWith("Invalid result for tools/list")) throw error;
@@ -159,7 +159,7 @@ const elicitation = "elicitation/create";
 
 export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
   const schema = { shape: { method: { value: elicitation } }, ...anySchema };
-  // The cast is needed because `McpClient` lacks `setRequestHandler`, whose parameters differ between the two versions.
+  // Casts because `McpClient` does not declare `setRequestHandler`, whose parameters differ between the two SDK versions.
   (client as unknown as HasRequestHandlers).setRequestHandler(isVersion2(client) ? elicitation : schema, answer);
   return () => client.removeRequestHandler?.(elicitation);
 }

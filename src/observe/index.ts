@@ -1,4 +1,4 @@
-// The entry `turnwright/observe`: OpenTelemetry spans and metrics of runs, and tracing channels of Node.
+// Exports the entry `turnwright/observe`: OpenTelemetry spans and metrics for runs, and Node tracing channels.
 
 export { recordSpans } from "./tracing/record-spans.ts";
 export { tracing } from "./tracing/middleware.ts";

@@ -1,4 +1,4 @@
-// The interface of an observer of runs, such as tracing, and the middleware that calls it.
+// Defines the interface for observers of runs, such as tracing, and the middleware that calls them.
 
 import type {
   EndReason,
@@ -45,7 +45,7 @@ export type EventHandlers<Observer> = {
 };
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The cast is safe, because the handler was looked up by the event's type.
+  // Safe cast: the handler was looked up by the event's type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -93,7 +93,7 @@ function observe({ runId, options, definitions }: RunFacts, start: StartObservin
   const current = (): RunObserver | undefined => observer;
   return {
     on(event) {
-      // Skips events of nested runs, which have their own observers.
+      // Skips events of nested runs, because each nested run has its own observer.
       if (event.path !== undefined) return;
       observer?.onEvent(event);
       if (event.type !== "run-start") return;
@@ -138,10 +138,10 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
   if (!isProvider(provider)) return provider;
   return wrapProvider(provider, {
     stream(request, call) {
-      // Only streams of iterations are observed. A request with a purpose, such as a summary, is not part of an iteration.
+      // Observes only streams of iterations. A request with a purpose, such as a summary, is not part of an iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      // Applies the run's guardrails here, so that the observer gets no chunks that they refuse.
+      // Applies the run's guardrails first, so that the observer gets no chunks that they refuse.
       const { guard = unguarded } = call;
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);
@@ -181,8 +181,8 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
   return {
     next() {
       const result = observer.run(pull);
-      // Returns the original promise, so that the loop is not delayed. Observes only native promises, because a second call of
-      // `then` on another thenable might request a second chunk.
+      // Returns the original promise, so that observing does not delay the loop. Observes only native promises, because calling another
+      // thenable's `then` twice might request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },

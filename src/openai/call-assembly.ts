@@ -117,8 +117,7 @@ class CallIndex {
   #findByIndex(index: number, fragment: Fragment): IndexedCall | undefined {
     const call = this.#byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
-    // the newest call.
+    // A fragment without a name cannot begin a call, so without a known index it belongs to the newest call.
     return fragment.name === "" ? this.all.at(-1) : undefined;
   }
 
@@ -148,7 +147,7 @@ function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
   if (isRepetition(call, fragment)) return true;
   const isFresh = !(beginsObject(args) && isComplete(call));
   if (call.name === "") return isFresh;
-  // A call's id may arrive after its name, so a call without an id may continue in a fragment that has one.
+  // A call's id may arrive after its name, so a fragment with an id may continue a call without one.
   if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.text === "";
   if (args.trim() === "") return false;
   return name === "" ? isFresh : name === call.name && isTail(call, args);
@@ -302,11 +301,11 @@ export class CallAssembly {
 function toFragment(entry: UnknownRecord): Fragment {
   const { name, arguments: args } = recordOf(entry.function);
   return {
-    // Mistral's gateway writes "null" for a missing id (github.com/mistralai/mistral-vibe/issues/1127).
+    // Ignores the id "null", which Mistral's gateway sends for a missing id (github.com/mistralai/mistral-vibe/issues/1127).
     id: entry.id === "null" ? undefined : filledOrNone(entry.id),
     index: typeof entry.index === "number" ? entry.index : undefined,
     name: textOf(name),
-    // Some servers send the arguments as an object instead of JSON text.
+    // Converts arguments to JSON text, because some servers send them as an object.
     args: typeof args === "string" ? args : typeof args === "object" && args !== null ? JSON.stringify(args) : "",
   };
 }

@@ -114,9 +114,9 @@ class DurableVerbs {
     });
     const { lastRead, isPriced: _, endedAt: _endedAt, ...facts } = JSON.parse(end) as RunFacts;
     const opened = await this.#open(id);
-    // An ended run without events was deleted in the meantime.
+    // An ended run without events has been deleted in the meantime, so it is refused.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
-    // Reads the messages that arrived after the run had last looked for messages.
+    // Reads messages that arrived after the run last checked for messages.
     const late = await readSteered(engine.store, id, lastRead);
     const { result } = opened.run ?? {};
     if (result === undefined) return this.#refuseId();

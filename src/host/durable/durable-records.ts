@@ -1,5 +1,5 @@
-// Stores each large text of a durable run once, under an id computed from the text. For example, a tool result is part of its call's record
-// and of the event `tool-end`, and both refer to the same text.
+// Stores each large text of a durable run once, under an id computed from it. For example, a call's record and its event `tool-end` refer
+// to the same tool result.
 
 import type { Journal, LoopEvent, Message } from "../../core/index.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -24,7 +24,7 @@ export function storeLargeParts(
   const packed = withBlobs(journal, { store: { put, get }, minBytes });
   return {
     ...packed,
-    // Omits the messages from the run's record, because the workflow's input already contains them.
+    // Leaves the messages out of the run's first record, because the workflow's input already contains them.
     step: (key, body) =>
       packed.step(key, key === "run" ? async () => withMessages(await body(), []) as Awaited<ReturnType<typeof body>> : body),
   };

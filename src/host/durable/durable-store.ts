@@ -1,5 +1,5 @@
-// The parts of a workflow engine that durable loops need. An execution is one worker's attempt to carry out a run: if the worker dies,
-// another execution continues the run.
+// Declares what durable loops need from a workflow engine. An execution is one worker's attempt at a run: if the worker dies, another
+// execution continues it.
 
 import type { Json, UserMessage } from "../../core/index.ts";
 

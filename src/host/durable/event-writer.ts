@@ -1,5 +1,4 @@
-// Writes the events and records of one execution of a run to the store. Omits events that an earlier execution has already
-// written.
+// Writes one execution's events and records to the store, except for events that an earlier execution has already written.
 
 import type { LoopEvent } from "../../core/index.ts";
 import { rowOf } from "../../shared/event-table.ts";
@@ -102,7 +101,7 @@ export class EventWriter {
     if (event.type === "replay-end" || isPause(event)) return;
     this.#discardPartial(this.#streamOf(event), event);
     if (isPiece(event)) {
-      // A replayed delta is already stored, because the deltas of a stream are stored before the stream is recorded.
+      // Skips a replayed delta, because a stream's deltas are stored before the stream itself is recorded.
       if (event.replayed === true) return;
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
@@ -114,8 +113,8 @@ export class EventWriter {
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
-    // Of the replayed events, only `iteration-start` proves that the stream was recorded. `run-start` proves nothing, because it is never
-    // marked as replayed.
+    // A replayed `iteration-start` proves that the stream was recorded. Other replayed events do not, and neither does `run-start`, which
+    // is never marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });

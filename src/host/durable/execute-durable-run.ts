@@ -80,7 +80,7 @@ const abandoned: ExecutionEnd = { kind: "abandoned" };
 
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<ExecutionEnd> {
   const { signal } = execution;
-  // Does not begin if the engine has already given up this execution. It would otherwise abandon a newer one in this process.
+  // Refuses an execution that the engine has already given up, because it would abandon a newer one in this process.
   if (signal?.aborted === true) return abandoned;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -126,7 +126,7 @@ class Execution implements LiveRun {
 
   readonly abandon = (): void => {
     this.#isAbandoned = true;
-    // Comes before the kill, so that the events and outcomes that the kill causes are dropped.
+    // Aborts before the kill, so that the events and outcomes that the kill causes are dropped.
     this.#over.abort(new Error("This execution of the run was abandoned."));
     this.#writer?.close();
     this.#control?.kill();
@@ -149,24 +149,24 @@ class Execution implements LiveRun {
     try {
       this.#control?.answer(id, answer as OutsideResult);
     } catch {
-      // Ignored: `control.answer` throws if the question allows no answers from pages, and a page sent this one. The question stays open.
+      // `control.answer` throws if a page answers a question that allows no answers from pages. The question then stays open.
     }
   }
 
   async execute(): Promise<ExecutionEnd> {
     const { live } = this.#site;
     const { runId } = this.#given;
-    // Abandons a previous execution that this process may still have: if the process froze or lost its connection to the engine, another
-    // worker took over the run, and the engine may later give it back.
+    // This process may still have an earlier execution: after a freeze or a lost connection, another worker took the run over, and the
+    // engine may give it back.
     const earlier = live.get(runId);
-    // Registers the execution before the first `await`, so that a worker that stops during the `await` abandons it too.
+    // Registers this execution before the first `await`, so that a worker that stops during the `await` abandons it too.
     live.set(runId, this);
     try {
       earlier?.abandon();
       await earlier?.ended;
       return this.#isAbandoned ? abandoned : { kind: "ended", facts: await this.#run() };
     } catch (error) {
-      // Stores the events and records that preceded the failure.
+      // Stores the events and records written before the failure.
       if (!this.#isOver) await this.#writer?.flush().catch(() => {});
       if (this.#isOver) return this.#rest ?? abandoned;
       throw error;
@@ -180,7 +180,7 @@ class Execution implements LiveRun {
     const { runId } = this.#given;
     this.#over.abort(new Error("The run has ended."));
     this.#writer?.close();
-    // An abandoned execution must not count as a crash, because this worker is alive.
+    // An abandoned execution must not count as a crash, because this worker is still alive.
     if (this.#isAbandoned && this.#writer !== undefined) await store.resetStalls(runId).catch(() => {});
     if (live.get(runId) === this) live.delete(runId);
     this.#end();
@@ -211,12 +211,12 @@ class Execution implements LiveRun {
     const result = await runUntilEnd({
       execute: async (answers, now) => {
         const result = await this.#executeOnce({ ...given, answers, now }, events);
-        // Executes a run again that was stopped before it used its answers, because it has not recorded the stop.
+        // A run that was stopped before it used its answers has not recorded the stop, so it is executed again without the answers.
         const isStopped = result.status === "stopped-by-user" && Object.keys(answers).length > 0;
         return isStopped ? this.#executeOnce({ ...given, now }, events) : result;
       },
       now: () => Date.now(),
-      // Wakes the readers, because those with `endsWhenWaiting` may end now.
+      // Wakes the readers, because those with the option `endsWhenWaiting` may end now.
       show: () => store.wake(runId).catch(() => {}),
       receive: (waits, limitMs) => this.#receive(waits, limitMs),
     });
@@ -235,9 +235,9 @@ class Execution implements LiveRun {
     const options: LoopOptions = { ...given, control, events: createEmitter(events.take) };
     try {
       const running = runToolLoop(fields.wrapOptions?.(options) ?? options);
-      // Carries out messages only after the run has begun. An earlier stop would not be recorded, and the calls would still be waiting.
+      // Handles messages only once the run has begun, because an earlier stop would not be recorded and the calls would keep waiting.
       this.#obey(messages);
-      // Checks again, because other messages may have arrived since `readMessages`.
+      // Checks again, because more messages may have arrived since `readMessages`.
       void this.obey().catch(() => {});
       return await running;
     } finally {
@@ -269,7 +269,7 @@ class Execution implements LiveRun {
     const { signal } = this.#over;
     const hooks: StepHooks = {
       lastRead: 0,
-      // Each check for messages (a "look") records which messages it has read, so that a replay neither loses a message nor reads one twice.
+      // Each check for messages (a "look") records what it has read, so that a replay neither loses a message nor reads it twice.
       beforeLook: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control?.steer(body.message);
@@ -297,7 +297,7 @@ class Execution implements LiveRun {
     const own = followSignal(over);
     const wait = { waits, isOver: false };
     const timers = [
-      // Counts a wait as progress only after some time, because another call of the run may still crash the process.
+      // Counts waiting as progress only after a while, because another call of the run may still crash the process.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
       limitMs && setTimeout(() => own.abort(), Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
@@ -325,8 +325,8 @@ class Execution implements LiveRun {
     const given = waits.flatMap(({ id, what, attempt }) => {
       const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
       const answer = sent[attempt];
-      // A nested call's tool is known only when the nested run reaches the call. Until then its result cannot be checked, and an invalid one
-      // rejects the execution, so it is passed alone.
+      // A nested call's result cannot be checked yet, because only the nested run knows the tool. An invalid one would reject the
+      // execution, so it is passed on alone.
       return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
     });
     const sure = given.filter(({ isSure }) => isSure);
@@ -343,7 +343,7 @@ class Execution implements LiveRun {
   async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
     const execution = this.#writer?.execution ?? 0;
     if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
-    // Reads all messages again, because one that arrived before the note did not begin another execution.
+    // Reads all messages again, because a message that arrived before the note did not start another execution.
     const found = await this.#findAnswers(wait.waits);
     if (wait.isOver || found !== undefined) {
       await note(execution, false);

@@ -1,4 +1,4 @@
-// Keeps the durable loops of a process, and its worker.
+// Holds a process's durable loops and its worker.
 
 import { invalidOption, type Plain } from "../../core/kit.ts";
 import type { Json, Tool } from "../../core/index.ts";

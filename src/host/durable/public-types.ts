@@ -1,4 +1,4 @@
-// The types that both entries of durable runs export.
+// Exports the types that both entries for durable runs share.
 
 export type { DurableEvent, DurableLoop, DurableResult } from "./durable-loop.ts";
 export type { DurableHost, DurableHostedRun } from "./durable-host.ts";

@@ -61,7 +61,7 @@ class EventReader {
 
   async *read(from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
     const { id, engine } = this.#run;
-    // The first read begins one event before `from`. Otherwise, a reader that has already read `run-end` would wait forever.
+    // Starts one event before `from`, because a reader that already has `run-end` would otherwise wait forever.
     for (let next = Math.max(from - 1, 0); ;) {
       const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
@@ -73,7 +73,7 @@ class EventReader {
         this.#last = event;
         this.#isQuiet = false;
         const isEnd = event.type === "run-end" && event.path === undefined;
-        // A waiting run's `run-end` is not stored, and has the preceding event's position, so it is yielded although it comes before `next`.
+        // A waiting run's `run-end` is not stored. It has the position of the event before it, so it is yielded although `seq < next`.
         if (seq >= from || (isEnd && seq < next)) yield { seq, event };
         if (isEnd) return undefined;
         next = seq + 1;
@@ -95,17 +95,17 @@ class EventReader {
   /** Reads new events. Returns undefined if the reader must wait, and no rows if the run has ended. Throws a failed run's error. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // `find` throws for a run of another loop, because this loop must not return the events of that run.
+    // `find` throws for another loop's run, whose events this loop must not return.
     const first = this.#isFound ? undefined : await this.#run.find();
     this.#isFound = true;
     const rows = await engine.store.readEvents(id, from);
     if (rows.length > 0) return rows;
     const found = first ?? (await this.#run.find());
     if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
-    // Reads again, because the final events may have been written between the calls of `readEvents` and `find`.
+    // Reads again, because the last events may have been written between `readEvents` and `find`.
     const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
-    // An ended run without events is being deleted: its events are deleted first, and the run itself last.
+    // An ended run without events is being deleted, because deletion removes the events first.
     if (last.length === 0 && (await engine.store.countEvents(id)) === 0) this.#run.refuse();
     return last;
   }
@@ -113,7 +113,7 @@ class EventReader {
   /** Returns a `run-end` that is not stored if the run is only waiting for decisions. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // Reading the state is slow. Another fragment usually follows a fragment, so the state is read only if none arrives for a while.
+    // Skips the slow state check after a fragment, because another fragment usually follows. Checks once none has arrived for a while.
     const mayFollow = this.#last !== undefined && rowOf(this.#last).isPiece === true && !this.#isQuiet;
     this.#isQuiet = true;
     if (mayFollow) return undefined;

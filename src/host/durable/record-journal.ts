@@ -1,4 +1,4 @@
-// A durable run's journal. Its records are rows of the store, which are written together with the preceding events.
+// Implements a durable run's journal. Its records are rows of the store, written together with the events before them.
 
 import type { Journal } from "../../core/index.ts";
 import type { StepRecord } from "./durable-store.ts";

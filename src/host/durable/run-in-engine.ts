@@ -1,4 +1,4 @@
-// Executes a run again and again, until it no longer waits for answers.
+// Executes a run repeatedly until it no longer waits for answers.
 
 import { findAnswerProblem } from "../../shared/answer-problem.ts";
 import { type AskedStep, inLockstep, toWaitingCall, type Wait, waitsOf } from "../../core/kit.ts";
@@ -164,7 +164,7 @@ export function runInEngine<Step extends PromiseLike<StoredStep>>(
   const journal = inLockstep({ all });
   return runUntilEnd({
     execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
-    // Records the time, because a replay must come to the same decision about expired waits.
+    // Records the time, so that a replay decides the same about expired waits.
     now: async (execution) => Number((await all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
     receive: (waits, limitMs) => engine.receive(waits, limitMs),

@@ -1,4 +1,4 @@
-// The parts of a worker that every engine needs: the runs that the worker executes, and the callers that are waiting for a run to change.
+// Provides what a worker needs with any engine: its list of runs, and its list of callers that wait for a run to change.
 
 import { followSignal, untilAborted } from "../../shared/signals.ts";
 import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";
@@ -23,11 +23,11 @@ export class RunWaits {
     const onChange = (): void => wake();
     const wakes = this.#wakes.get(runId) ?? new Set();
     this.#wakes.set(runId, wakes.add(onChange));
-    // The signals also end a pending call of `look`, which may be waiting for a server that does not answer.
+    // Also ends a pending call of `look`, which may be waiting for a server that does not answer.
     const over = followSignal(stopping, signal);
     try {
       for (;;) {
-        // `woken` must be created before `look` is called. Otherwise, a change during the call of `look` would be missed.
+        // Creates the promise before calling `look`, because a change during that call would otherwise be missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         over.signal.throwIfAborted();
         const found = await untilAborted(look(), over.signal);

@@ -99,7 +99,7 @@ function compareRequests(
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // Each step overwrites the previous step's messages, so the walk moves forward only when the next request is needed.
+  // Each step overwrites the messages of the step before it, so the walk advances only when the next request is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {
@@ -222,7 +222,7 @@ interface TotalsComparison {
 export function compareTotals(left: LoggedRun, right: LoggedRun): TotalsComparison {
   const from = Math.max(firstNew(left), firstNew(right));
   const isCounted = (run: LoggedRun): boolean => run.iterations.some(({ iteration }) => iteration >= from);
-  // If a run has no new iterations, all iterations of both runs count, because the totals of that run would be empty otherwise.
+  // If one run has no new iterations, counts all iterations of both, because that run's totals would otherwise be empty.
   const start = isCounted(left) && isCounted(right) ? from : 0;
   return { left: totalsFrom(left, start), right: totalsFrom(right, start), from: start };
 }

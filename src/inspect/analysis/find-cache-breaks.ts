@@ -1,5 +1,5 @@
-// Finds the requests that break a service's prompt cache, and the causes. From its cache, a service can read only as much of a request as
-// has the same beginning as an earlier request.
+// Finds the requests that break a service's prompt cache, and why. The service can cache only what a request shares with the beginning of
+// an earlier one.
 
 import type { CacheBreakCause } from "./cache-break.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
@@ -49,7 +49,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
-  // The offset of each message in the previous request, in characters. The last number is the length of the request.
+  // The position of each message in the previous request, in characters. The last number is the request's length.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
     const { iteration, previous } = step;
@@ -181,7 +181,7 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   const { before, messages, firstChange } = step;
   if (firstChange === undefined) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
-  // Messages added at the end are not a cause, because they do not change the prefix.
+  // Leaves out messages added at the end, because they do not change the prefix and so cannot break the cache.
   const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
@@ -221,7 +221,7 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // If all of the previous request's tools are unchanged, the first difference is a tool that was added at the end.
+    // If all previous tools are unchanged, the first difference is a tool added at the end.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

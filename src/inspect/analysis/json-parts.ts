@@ -1,4 +1,4 @@
-// Compares and measures values of a log. Equal long values are usually the same object, so each object is measured only once.
+// Compares and measures a log's values. Measures each object only once, because equal long values are usually the same object.
 
 import { isSameJson } from "../../shared/json.ts";
 import type { Json } from "../../core/index.ts";

@@ -1,4 +1,4 @@
-// Reads the messages in a run's requests, and finds masked results and summaries among them.
+// Reads the messages of a run's requests, and finds masked results and summaries among them.
 
 import type { Message, ToolResultPart } from "../../core/index.ts";
 import { summaryTitle } from "../../shared/transcript.ts";

@@ -1,4 +1,4 @@
-// Sums what a run and its nested runs have spent, in total and over time.
+// Adds up what a run and its nested runs have spent, in total and over time.
 
 import { addKnown } from "../../shared/count-usage.ts";
 import { wasDispatched } from "../../shared/to-outcome.ts";

@@ -1,6 +1,5 @@
-// Writes a log in the Trace Event Format of Chrome, as nested parts with times: executions, iterations, streams, attempts, calls, waits and
-// nested runs. Source: "Trace Event Format", Google, and the importers of Perfetto and speedscope, which expect that any two events of one
-// thread either follow or contain each other.
+// Writes a log in Chrome's Trace Event Format, as nested spans. Perfetto and speedscope require that two events of one thread either follow
+// or contain each other.
 
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
@@ -136,7 +135,7 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
   const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cleanName(callId) };
   const waits = waitsOf(iteration, callId).map((wait) => toWait(wait, { iteration, lastAt }));
-  // A refused call never started, so it appears at the time at which it was refused.
+  // A refused call never started, so it is shown at the time of its refusal.
   const from = startedAt ?? endedAt;
   if (from === undefined) return waits;
   const content = captureContent ? { args, result } : {};
@@ -225,7 +224,7 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   const placed = layOutParts(parts, startedAt);
   const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
-  // The first event must have no category: speedscope guesses the format from it, and would take the file for a Chrome profile.
+  // The first event has no category, because speedscope would otherwise take the file for a Chrome profile.
   return [
     { name: "process_name", ph: "M", pid, args: { name: `run ${cleanName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
@@ -318,7 +317,7 @@ function layOutParts(parts: readonly TracePart[], startedAt: number): readonly P
   const placed: PlacedPart[] = [];
 
   const addLane = (): number => lanes.push({ busyUntil: 0, open: [], cursor: 0 }) - 1;
-  // A lane with open parts is not free, because the new part would seem to be inside them.
+  // A lane with open parts is not free, because a new part would seem to be inside them.
   const isFree = ({ busyUntil, open }: Lane, { from }: TracePart): boolean => busyUntil <= from && open.length === 0;
   const choose = (part: TracePart, own: number | undefined): number => {
     const lane = own === undefined ? undefined : lanes[own];

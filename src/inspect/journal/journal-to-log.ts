@@ -1,4 +1,4 @@
-// Makes a run log from a journal: replays the records, and writes the events with the recorded times.
+// Builds a run log from a journal: replays the records, and writes the events with their recorded times.
 
 import type { Answer, RequestDraft, State } from "../../core/kit.ts";
 import type { Journal, LoopEvent, Middleware, ModelChunk } from "../../core/index.ts";
@@ -126,7 +126,7 @@ class RunLines {
   }
 
   #take(event: LoopEvent): void {
-    // Nested runs write their own lines.
+    // Skips a nested run's events, because each nested run writes its own lines.
     if (event.path !== undefined || event.type === "run-start" || event.type === "replay-end") return;
     if (event.type === "run-end") this.begin();
     if (this.recorder === undefined || this.#isAsked) this.#early.push(event);

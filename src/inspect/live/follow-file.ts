@@ -25,7 +25,7 @@ export class ChangeWatch {
       this.#watcher = watch(path, { persistent: false }, () => this.#wake());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // Ignored: `watch` throws if the file does not exist yet, or if the system has no watcher left. The timer finds changes anyway.
+      // `watch` throws if the file does not exist yet or the system has no watchers left. The timer finds changes anyway.
     }
     if (signal.aborted) this.close();
   }
@@ -106,7 +106,7 @@ export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
 
 /** Resolves when a log is at the path, or when `signal` is aborted. Rejects if the file at the path is not a log. */
 export async function waitForLog(path: string, signal: AbortSignal): Promise<void> {
-  // A file that does not exist cannot be watched, so the folder of the file is watched.
+  // Watches the folder, because a file that does not exist cannot be watched.
   const changes = new ChangeWatch(dirname(path), signal);
   try {
     while (!signal.aborted && (await lookAtLog(path)) === undefined) await changes.next();
@@ -162,7 +162,7 @@ async function* readLines(file: FileHandle, from: number): AsyncGenerator<Buffer
       yield bytes.subarray(0, end);
       open = [];
     }
-    // The end of the file so far. A writer may still replace the bytes after the last line break, so they are read again later.
+    // The file ends here for now. Bytes after the last line break are read again later, because the writer may still replace them.
     if (bytesRead < chunkBytes) return;
     open.push(bytes.subarray(end));
   }

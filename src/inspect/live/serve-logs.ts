@@ -1,4 +1,4 @@
-// Serves, on this machine, the page and the logs that the page follows. Only people who know the URL can read them.
+// Serves a page and its logs on this machine. Only people who know the URL can read them.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -75,7 +75,7 @@ class LogHandler {
     try {
       await this.#answer(request, response, open.signal);
     } catch {
-      // Reached if the file was removed or the connection was closed. The page repeats its request.
+      // The file was removed or the connection was closed. The page repeats its request.
       if (response.headersSent) response.destroy();
       else end(response, 500);
     } finally {
@@ -85,10 +85,10 @@ class LogHandler {
 
   async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    // Refuses other host names: another site can point its own name to this address, and its pages could then read the logs.
+    // Refuses other host names: a website could point its own name to this address, and its pages could then read the logs.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
-    // Targets such as "//" are not valid URLs, so the target is split by hand.
+    // Splits the target by hand, because targets such as "//" are not valid URLs.
     const [path = "", query] = (request.url ?? "").split("?", 2);
     const [, token = "", ...rest] = path.split("/");
     if (!isSame(token, this.token)) return end(response, 404);
@@ -145,7 +145,7 @@ class LogHandler {
 
   async #sendLog(response: ServerResponse, { path, text }: ServedLog, start: Start): Promise<void> {
     response.setHeader("Content-Type", ndjson);
-    // Text does not grow, but the response stays open, because the page would otherwise request the text again and again.
+    // Sends text that cannot grow, but keeps the response open, because the page would otherwise request it again and again.
     if (path === undefined || text !== undefined) await sendText(response, text ?? "", start);
     else await sendFile(response, path, start);
     response.end();
@@ -166,7 +166,7 @@ async function sendFile(response: ServerResponse, path: string, { from, id, sign
   if (isOther) return end(response, 409);
   if (seen !== undefined) response.setHeader(logIdHeader, seen.id);
   response.flushHeaders();
-  // This response ends when a log exists. The page then repeats its request, and gets the log's id.
+  // Ends the response once a log exists. The page then repeats its request and gets the log's id.
   if (seen === undefined) return waitForLog(path, signal);
   for await (const bytes of followFile(path, { from, id: seen.id, signal }))
     if (!response.write(bytes)) await once(response, "drain", { signal });

@@ -1,4 +1,4 @@
-// Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
+// Prepares values for a run log: copies them as JSON, calls `redact`, and removes credentials.
 
 import { dropPromise } from "../../shared/promises.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -91,7 +91,7 @@ export class Cleaner {
   /** Copies data in which all strings are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // The run freezes only arguments and results deeply. Other values may change, so their clean forms are not remembered.
+    // Remembers only clean arguments and results: the run freezes them deeply, whereas other values may change.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;
@@ -153,7 +153,7 @@ export class Cleaner {
       this.#key(key, place),
       key === hidden || namesSecret(key) ? this.#secret(field, { key, place }) : this.#content(field, place),
     ]);
-    // `fromEntries` defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
+    // `fromEntries` treats "__proto__" as an ordinary key, whereas an assignment would set the prototype.
     return Object.fromEntries(fields);
   }
 
@@ -223,7 +223,7 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The end reason may contain an aborted signal's reason, which can be any data, so its strings count as content.
+    // An end reason may contain an abort signal's reason, which can be any data, so its strings count as content.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }

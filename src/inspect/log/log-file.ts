@@ -1,5 +1,4 @@
-// A run log in a file. Each line is appended with one synchronous write, so that all lines about a run are in the file when the
-// run ends or its process dies.
+// Writes a run log to a file. Each line is appended with one synchronous write, so that nothing is lost when the process dies.
 
 import {
   closeSync,
@@ -142,7 +141,7 @@ function readState(open: OpenFile, size: number): LogState {
   let line = 0;
   for (const { text, tornAt } of readLines(open, size)) {
     line += 1;
-    // A file that is not a log must never be shortened. So `isTornLine` throws if line 1 is not the beginning of a header.
+    // Must not shorten a file that is not a log: for line 1, `isTornLine` throws unless it begins like a log header.
     if (tornAt !== undefined && isTornLine(text, line)) {
       ftruncateSync(open.file, tornAt);
       open.size = tornAt;
@@ -170,7 +169,7 @@ const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"'
 
 /** Returns the kind of a file by its first bytes, or undefined for other files. Rejects with errors from the disk. */
 export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
-  // Without O_NONBLOCK, opening a pipe would wait until a writer opens it.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!(await file.stat()).isFile()) return undefined;

@@ -1,4 +1,4 @@
-// Makes the lines of a run log. If a writer continues an existing log, reads from this log the state that the writer needs.
+// Builds the lines of a run log. To continue an existing log, first reads the state it needs from that log.
 
 import type { Json } from "../../core/index.ts";
 import { listOf, textOf } from "../../core/kit.ts";

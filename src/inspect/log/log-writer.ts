@@ -108,7 +108,7 @@ export function openLog(target: string | RunLogSink, report: ReportLogError): { 
   const log = (typeof to === "string" ? openFiles.get(to) : sinkLogs.get(to)) ?? createLog(to);
   if (typeof to === "string") openFiles.set(to, log);
   else sinkLogs.set(to, log);
-  // The report functions of earlier runs are removed only now, because a sink may fail after its run has ended.
+  // Forgets the error reporters of earlier runs only now, because a sink may fail after its run has ended.
   if (log.runs === 0) log.reports.clear();
   log.reports.add(report);
   log.runs += 1;
@@ -137,6 +137,6 @@ export function callSafely(call: () => unknown): void {
   try {
     dropPromise(call());
   } catch {
-    // Ignored, because there is nowhere else to report this error.
+    // Ignores this error, because there is nowhere left to report it.
   }
 }

@@ -81,8 +81,8 @@ export class RunRecorder implements RunObserver {
     this.#seen = isKnown ? new Map() : undefined;
     const nested = path.length === 0 ? {} : { path: [...path], parent };
     this.#first = { at: ports.now(), runId: run.runId, ...nested, ...describeRun(run, ports.cleaner) };
-    // If the log has lines of a nested run from an earlier execution, the new run-start line is written only before another new
-    // line. If the whole nested run is replayed, no line is written.
+    // If the log already has lines of this nested run, writes `run-start` only before the next new line, so that a mere replay adds
+    // nothing.
     if (path.length === 0 || !isKnown) this.#begin();
   }
 
@@ -272,7 +272,7 @@ export class RunRecorder implements RunObserver {
       this.#endOutput();
       const error: unknown = failure && toPlainError(failure.error);
       if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") });
-      // Keeps only the keys, so that a closed run's messages do not stay in memory.
+      // Keeps only the keys, so that a closed run's messages can be freed from memory.
       this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
     });
     this.#isClosed = true;

@@ -1,4 +1,4 @@
-// Builds the log's fields that describe events, the run and its tools.
+// Builds the log fields that describe events, the run and its tools.
 
 import { isRecord } from "../../core/kit.ts";
 import type { EmittedPart } from "../../core/types/loop-event.ts";

@@ -1,4 +1,4 @@
-// Collects the output of one stream, so that the log has one line for all fragments.
+// Collects a stream's output, so that the log contains one line instead of one per fragment.
 
 import type { LoopEvents, ModelChunk } from "../../core/index.ts";
 import type { Cleaner } from "./clean-values.ts";

@@ -1,4 +1,4 @@
-// Parses the lines of a run log. Checks the types of all fields that readers use, so that an edited log does not make them fail.
+// Parses a run log's lines. Checks the type of each field that readers use, so that an edited log cannot break them.
 
 import { isRecord } from "../../core/kit.ts";
 import { type Json, LoopError } from "../../core/index.ts";

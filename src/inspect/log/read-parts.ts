@@ -1,5 +1,5 @@
-// Reads the parts of runs from lines. Throws a TypeError for an invalid field. The caller puts the line number before the message
-// of the TypeError, as in "Line 7 has an invalid index".
+// Reads the parts of runs from log lines. Throws a TypeError for an invalid field; the caller adds the line number, as in "Line 7 has an
+// invalid index".
 
 import { isRecord, listOf } from "../../core/kit.ts";
 import type { Json, Message } from "../../core/index.ts";
@@ -11,7 +11,7 @@ import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWa
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
   const keptCount = requireCount(line, "keep");
   const replaced = listOf(line["replace"]) as unknown as LoggedRequest["replaced"];
-  // An index such as "length" or 4294967290 would change the list itself, or make it very long.
+  // Checks the index, because "length" or 4294967290 would change the list itself or make it huge.
   if (!replaced.every((pair) => isList(pair) && isIndex(pair[0], keptCount)))
     throw new TypeError('has an invalid index in "replace"');
   const added = listOf(line["add"]) as unknown as LoggedRequest["added"];

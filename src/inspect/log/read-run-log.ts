@@ -1,4 +1,4 @@
-// Reads run logs from files and strings, line by line, so that a long log needs little more memory than its content.
+// Reads run logs from files and strings line by line, so that a long log needs little more memory than its content.
 
 import { isTornLine, type LogLine, parseLine, toDamaged, checkTypes } from "./parse-line.ts";
 import type {
@@ -74,7 +74,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
       waits: [],
     };
     run.iterations.push(iteration);
-    // A stream that is repeated after a crash replaces the old stream, and its calls may have the ids of the old calls.
+    // A stream repeated after a crash replaces the old one, whose calls are removed because the new calls may have the same ids.
     const known = streams.get(iteration.iteration) ?? [];
     for (let old = known.at(-1); old !== undefined && old.continuation >= iteration.continuation; old = known.at(-1)) {
       for (const { callId } of old.calls) calls.delete(callId);
@@ -92,7 +92,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // An attempt that is already known is reported again by an inner wrapper, whose provider is the one that really answers.
+    // An inner wrapper has reported the same attempt again. Its provider is the one that really answers, so it replaces the outer one's.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -209,7 +209,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
   const { calls } = iterationOf(parts, line);
-  // Keeps the calls in order, because a resumed run first replays the calls that have a decision.
+  // Inserts the call in order, because a resumed run first replays the calls that have a decision.
   const next = calls.findIndex(({ index }) => index > call.index);
   calls.splice(next === -1 ? calls.length : next, 0, call);
   return call;

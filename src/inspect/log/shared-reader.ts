@@ -1,4 +1,4 @@
-// Replaces the marks in a log with the values that they stand for. docs/run-log.md describes the marks.
+// Replaces the marks in a log with the values they refer to. docs/run-log.md describes the marks.
 
 import { isRecord } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
@@ -47,7 +47,7 @@ export class SharedReader {
     try {
       this.#readFields(line, Object.keys(line));
     } catch (error) {
-      // Nested marks do not count as levels, but too many of them overflow the stack, which also means that the line is too deep.
+      // Very many nested marks overflow the stack, which also means that the line is nested too deeply.
       throw error instanceof RangeError ? new TypeError(tooDeep) : error;
     }
     this.#written += this.#size - this.#referred;
@@ -79,7 +79,7 @@ export class SharedReader {
       const field = fields[key] ?? null;
       this.#size += key.length;
       const read = this.#read(field);
-      // A plain assignment to "__proto__" would replace the prototype.
+      // Uses `defineProperty`, because assigning to "__proto__" would replace the prototype.
       if (read !== field)
         Object.defineProperty(fields, key, { value: read, writable: true, enumerable: true, configurable: true });
     }
@@ -125,8 +125,8 @@ export class SharedReader {
     this.#size += known.size;
     this.#referred += known.size;
     this.#noteDepth(this.#depth + known.levels);
-    // A log contains a long result twice: with its number, and as a reference in the next request. The content of a valid line may
-    // therefore be up to twice as large as the whole log so far.
+    // Allows twice the log's size so far, because a log may contain a long result twice: with its number, and as a reference in the next
+    // request.
     const most = Math.max(maxExpanded, 2 * (this.#written + this.#size - this.#referred));
     if (this.#size > most) throw new TypeError(`refers to more than ${maxExpanded} values and characters`);
     return known.value;

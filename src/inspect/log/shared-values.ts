@@ -1,5 +1,5 @@
-// Writes each long value of a log once. A value gets a number where it first appears: `{"=":[7,value]}`. Later equal values are
-// `{"@":7}`. An object in the data that looks like one of these marks is written as `{"~":object}`.
+// Writes each long value of a log once. It gets a number where it first appears, as in `{"=":[7,value]}`; later equal values are `{"@":7}`.
+// An object that looks like such a mark is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
 import { isRecord } from "../../core/kit.ts";

@@ -1,4 +1,4 @@
-// The data that a page contains in addition to its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
+// Declares the data that a page contains besides its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
 
 export interface PageLog {
   readonly name: string;

@@ -57,7 +57,7 @@ export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts)
   if (rebuild === undefined) return undefined;
   const report = recordOf(result);
   const own = rebuild({ report, reason: textOrNone(report["reason"]), result, content: sent?.content, handoff: logged.handoff });
-  // The cast is safe, because the outcome is then compared with the logged result.
+  // Safe cast: the next line compares the outcome with the logged result.
   const outcome = { ...base, kind, ...own } as ToolOutcome;
   return isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
 }
@@ -138,7 +138,7 @@ function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestR
   for (const compaction of run.compactions) {
     const next = requests.findIndex(({ iteration }) => iteration >= compaction.iteration);
     if (next === -1 || next > last || compaction.endedAt === undefined) continue;
-    // If the first request already contains a summary, no request contains the messages before it, so the rerun begins with this summary.
+    // A summary that is already in the first request needs no search, because no request contains the messages before it.
     if (next === 0) continue;
     readTo(next - 1);
     const made = compaction.outcome === "compacted" ? findReplaced(transcript, messagesAt(next)) : failed;
@@ -360,7 +360,7 @@ function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefuse
     text: all.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
     calls: all.some((one) => one.calls.length > 0),
   };
-  // A log contains each stream's finish reason, but not the end reason that follows from it.
+  // Computes the end reason, because a log contains only each stream's finish reason.
   const { status, reason } = isRefused
     ? ({ status: "error", reason: { kind: "provider-error", error: tooLong } } as const)
     : judgeFinish(finish, content, rawFinish);

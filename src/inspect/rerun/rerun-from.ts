@@ -1,5 +1,4 @@
-// Runs an iteration again with other options. The requests and calls before it are answered from a journal or a log of the first
-// run, so that nothing is executed before that iteration.
+// Runs an iteration again with other options. Earlier iterations are replayed from a journal or a log, so that nothing in them is executed.
 
 import {
   type Answer,
@@ -256,7 +255,7 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
   const { streams, settled } = draft;
   const last = streams.length - 1;
   return streams.map((stream, index) => {
-    // The outcomes of all calls go into the last stream as refusals, so that the replay runs no step for a call.
+    // Stores all outcomes in the last stream, as refusals, so that the replay runs no step for a call.
     const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
     return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
   });
@@ -355,7 +354,7 @@ export function continuePast<Output, T extends Tool>(
     ...options,
     messages: past.messages,
     limits: limitsFor(past, from, options),
-    // An invalid list stays as it is, because the run refuses it with a clear error.
+    // Passes an invalid list on unchanged, because the run refuses it with a clear error.
     middleware: Array.isArray(middleware) ? withPast(middleware, past) : middleware,
     journal: replayPast(past, {
       from,
@@ -363,7 +362,7 @@ export function continuePast<Output, T extends Tool>(
       warnsOfLoops: Array.isArray(middleware) && middleware.some(warnsOfLoops),
     }),
   };
-  // The cast is safe, because `options` contains all other options.
+  // Safe cast: `options` contains all other options.
   return again as unknown as LoopOptions<Output, T>;
 }
 
@@ -374,7 +373,7 @@ function withPast(given: readonly unknown[], { compactions, contextItems }: Past
     ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
     ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
   ];
-  // Added after masking and handoffs, because a summary covers the messages that these two have left.
+  // Inserts it after masking and handoffs, because a summary covers the messages that they have left.
   const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
   return given.toSpliced(place, 0, ...added);
 }

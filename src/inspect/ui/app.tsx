@@ -24,7 +24,7 @@ export function App(): JSX.Element {
     data.logs.forEach(load);
     if (data.list !== undefined) void followList(data.list, data.logs.length, load);
   }, [data]);
-  // Runs are numbered in the order of their logs, so all logs must be read first.
+  // Waits until all logs are read, because runs are numbered in the order of their logs.
   const isReady = logs.slice(0, data.logs.length).every((log) => log !== undefined);
   const runs = useRuns(logs, isReady);
   return (

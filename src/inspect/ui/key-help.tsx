@@ -54,7 +54,7 @@ function usesKey({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
   if (target.matches("input, textarea, select")) return true;
   if (target.closest("dialog") !== null) return key !== "?";
-  // Arrow keys belong to a transcript or header that has the focus, because they scroll it.
+  // Leaves arrow keys to a focused transcript or header, because they scroll it.
   if (target.closest(".transcript, .run-header") !== null && /^(Arrow|Home|End)/.test(key)) return true;
   return key === "Enter" && target.matches("button, a");
 }

@@ -1,4 +1,4 @@
-// Loads the logs of the page: from its own elements, or from its server while runs write them.
+// Loads the page's logs: from its own elements, or from its server while runs write them.
 
 import type { RunLog } from "../../shared/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
@@ -29,14 +29,14 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
   let reader = new LogReader();
   try {
     if (element !== undefined) {
-      // Lets the browser paint the page before a long log blocks the browser.
+      // Lets the browser paint the page before parsing a long log blocks it.
       await pause(0);
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });
     } else if (url !== undefined) {
       const showSometimes = limitRate((isOffline: boolean) => {
         const log = reader.read();
-        // Only a log can be live. A journal's text does not grow, because the server converts it only once.
+        // A journal is never live, because the server converts it only once.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
       let [decoder, from, id] = [new TextDecoder(), 0, ""];

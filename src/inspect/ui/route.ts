@@ -1,4 +1,5 @@
-// The links of the page: #i3/tool/1 is call 1 of iteration 3, #r2/i3 is iteration 3 of run 2, and #compare/r1/r2 compares two runs.
+// Reads and writes the page's links: #i3/tool/1 is call 1 of iteration 3, #r2/i3 is iteration 3 of run 2, and #compare/r1/r2 compares two
+// runs.
 
 import { useEffect, useState } from "preact/hooks";
 

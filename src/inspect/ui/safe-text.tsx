@@ -1,4 +1,4 @@
-// Shows text from models and tools. Control characters become visible, so that they cannot hide or reorder text.
+// Displays text from models and tools. Makes control characters visible, so that they cannot hide or reorder text.
 
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";

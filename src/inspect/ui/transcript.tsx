@@ -108,7 +108,7 @@ function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
     const { top, bottom } = range.getBoundingClientRect();
     const view = scroller.getBoundingClientRect();
     if (top < view.top + 40 || bottom > view.bottom - 40) scroller.scrollTop += top - view.top - view.height / 3;
-    // Scrolls again in the next frames, because entries that are only measured now may move the hit.
+    // Scrolls again in the next frames, because newly measured entries may move the hit.
     if (frame < 4) requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -141,7 +141,7 @@ function highlightHit(root: HTMLElement, hit: Hit, { text, window }: HitText): R
   const element = root.querySelector(`[data-text="${CSS.escape(textId(hit))}"]`);
   const node = element?.firstChild;
   if (node?.nodeType !== Node.TEXT_NODE) return undefined;
-  // Positions are counted in the shown text, because a control character is shown as several characters.
+  // Converts to positions in the shown text, which displays one control character as several characters.
   const shownLength = (to: number): number => showControls(text.slice(window.start, to)).length;
   const [from, to] = [shownLength(hit.offset), shownLength(hit.offset + hit.length)];
   if (to > (node.nodeValue ?? "").length) return undefined;
@@ -171,7 +171,7 @@ function rangeOf(node: Node, from: number, to: number): Range {
 }
 
 function setHighlight(name: string, ranges: readonly Range[]): void {
-  // Old browsers cannot highlight hits.
+  // Does nothing in old browsers, which cannot highlight hits.
   if (typeof Highlight === "undefined") return;
   if (ranges.length === 0) CSS.highlights.delete(name);
   else CSS.highlights.set(name, Object.assign(new Highlight(...ranges), { priority: name === "found-now" ? 1 : 0 }));

@@ -1,4 +1,4 @@
-// Finds the cache breaks of a run and its nested runs in small steps, so that the page opens at once.
+// Finds the cache breaks of a run and its nested runs in small steps, so that the page opens immediately.
 
 import { type Context, createContext } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

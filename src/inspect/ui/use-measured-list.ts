@@ -1,4 +1,4 @@
-// A list that renders only its visible items, and measures their heights.
+// Renders only the visible items of a list, and measures their heights.
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
@@ -40,7 +40,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const bottom = layout.indexAt(top + (scroller.current?.clientHeight ?? 0));
     return { first, end: Math.min(keys.length, bottom + 1 + overscan) };
   };
-  // The browser changes the scroll position if the list becomes shorter, so the position is read before the items change.
+  // Reads the scroll position before the items change, because the browser changes it if the list becomes shorter.
   readScroll();
   layout.setItems(keys, estimate);
   const { first, end } = findShown();
@@ -52,13 +52,13 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const { current: view } = scroller;
     if (view === null) return;
     if (measure()) {
-      // Remembers the position as the browser has set it, because it may have moved a list that became shorter.
+      // Remembers the position that the browser has set, because it scrolls a list that became shorter.
       scrolledTo.current = view.scrollTop;
       return update(undefined);
     }
     if (Math.abs(view.scrollTop - layout.heldTop) >= 0.5) view.scrollTop = layout.heldTop;
     scrolledTo.current = view.scrollTop;
-    // If the list ends before `heldTop`, keeps the position that the browser has set.
+    // If the list now ends before `heldTop`, keeps the position that the browser has set.
     if (Math.abs(view.scrollTop - layout.heldTop) >= 1) {
       layout.holdAt(view.scrollTop);
       update(undefined);
@@ -88,7 +88,7 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
     if (element === null) return undefined;
     let frame = 0;
     const onScroll = (): void => latest.current(element);
-    // Waits for the next frame: if `read` changed a size within this one, the browser would report a "ResizeObserver loop" error.
+    // Waits for the next frame, because a size changed in this one would cause the browser error "ResizeObserver loop".
     const observer = new ResizeObserver(() => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(onScroll);

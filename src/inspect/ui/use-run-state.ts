@@ -1,4 +1,4 @@
-// The state of a run's view: the selected event, the folded rows, the search, the tab, and the open requests and texts.
+// Holds the state of a run's view: the selected event, the folded rows, the search, the tab, and the open requests and texts.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -75,7 +75,7 @@ export function useSelection({ run, version, number, count, connection, selected
     ...(rows.find((row) => row.key === key)?.parents ?? []),
     ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
   ];
-  // Unfolds the rows and entries around the selected event, and scrolls to it, if a link, the back button or a reload has selected it.
+  // If a link, the back button or a reload selected this event, unfolds the rows around it and scrolls to it.
   useEffect(() => {
     if (entry === undefined) jumped.current = "";
     else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);
@@ -191,7 +191,7 @@ function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): H
     setAt({ pattern, index });
     open(hit);
   };
-  // Goes to the next hit now if the reader asked for it before the search had found one.
+  // Goes to the next hit if the reader asked for it before the search had found one.
   useEffect(() => {
     if (wanted.current !== undefined) go(wanted.current);
   }, [hits, isDone]);

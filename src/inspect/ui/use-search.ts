@@ -31,7 +31,7 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
       setFound({ query, search: { pattern, hits: [...hits], isDone } });
     });
   }, [query]);
-  // Until the effect starts the search in a later frame, the search must not look finished.
+  // Returns an unfinished search until the effect has started the new one in a later frame.
   return found.query === query ? found.search : { ...idle, isDone: query === "" };
 }
 

@@ -10,7 +10,7 @@ import type { JournalInspection } from "./inspect-journal.ts";
 export function endCalls({ messages, pendingCalls }: Pick<JournalInspection, "messages" | "pendingCalls">): readonly Message[] {
   const begun = new Set(
     pendingCalls
-      // The last condition omits calls of nested runs, whose `id` is a path.
+      // The last condition leaves out nested runs' calls, whose `id` is a path.
       .filter(({ id, callId, state }) => state !== "not-begun" && state !== "awaiting-approval" && !id.includes(`/${callId}`))
       .map(({ callId }) => callId),
   );

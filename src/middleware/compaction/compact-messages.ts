@@ -1,5 +1,5 @@
-// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because
-// services would otherwise refuse the request.
+// Replaces old messages with a summary. Never separates a call from its result and never replaces a waiting call, because services would
+// refuse the request.
 
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { checkFields, type Checks, invalidOption, is, isCompaction, memoize } from "../../core/kit.ts";
@@ -54,8 +54,8 @@ function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser) && mayStay(index);
   };
-  // `earlier.kept` includes the message that was the user's newest one at the earlier cut. If the user has written again, the new
-  // summary replaces that older message.
+  // `earlier.kept` includes the user message that was newest at the earlier cut. If a newer one exists, the new summary replaces that
+  // message.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));
@@ -304,7 +304,7 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
   const rules = facts.isForced ? shorten(facts, keep, tokens) : { keepTokens: keep };
   const { messages, earlier, filtered } = shownMessages(facts);
   if (filtered === undefined) return findCut(messages, { ...rules, earlier });
-  // The cut must come after the filtered messages, because their positions do not exist in the transcript.
+  // Cuts only after the filtered messages, because their positions do not exist in the transcript.
   const mayStay = (index: number): boolean => index >= filtered.left || placeOf(facts, filtered, index) >= 0;
   return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
 }
@@ -355,12 +355,11 @@ function contextTokens(facts: CompactionFacts): number {
   const answer = transcript.findLastIndex(({ role }) => role === "assistant");
   const isOld = compaction?.streams === streams.length || answer < (shown.filtered?.before ?? 0);
   const stream = isOld ? undefined : streams.at(-1);
-  // `usage` is the sum over all attempts. If attempts were discarded, this sum is much larger than the context, so `lastUsage` is
-  // preferred.
+  // Prefers `lastUsage`, because `usage` adds up all attempts and is much larger than the context if some were discarded.
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0)
     return last.inputTokens + last.outputTokens + estimateMessages(facts.messages.slice(answer + 1));
-  // Leaves out deferred tools: if the service searches them itself, a tool joins the context only when it is found.
+  // Leaves out deferred tools, because a service that searches them adds one to the context only once it is found.
   const visible = tools.filter(({ deferred }) => deferred !== true);
   return estimateJson(system ?? "") + estimateJson(visible) + estimateShown(shown);
 }

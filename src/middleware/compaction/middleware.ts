@@ -1,4 +1,4 @@
-// Compaction as middleware: shortens a request's messages with a summary, which is a journal step.
+// Compaction as middleware: replaces a request's old messages with a summary, whose creation is a journal step.
 
 import {
   CancelScope,
@@ -84,7 +84,7 @@ interface CompactionState {
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
-    // An agent's filter counts the messages of the transcript, so it must come before compaction.
+    // Runs after `handoffs`, because an agent's filter counts the messages of the transcript, before any summary.
     after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // Not if the run was stopped during the summary, because the next stream then ends it.
+              // Not if the run was stopped during the summary, because the next stream then ends the run.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);
@@ -123,7 +123,7 @@ export function compactWith(core: CompactionCore): Middleware {
         async beforeEnd(_ending, { state }) {
           const { length } = state.answers;
           const { forcedAt, last } = own;
-          // If the service also refuses the shortened request, the run ends with the refusal.
+          // If the service refuses the shortened request as well, the run ends with that refusal.
           const isAgain = forcedAt === length - 1 && last?.answer.kind === "compacted";
           if (!isTooLong(state) || forcedAt === length || (forcedAt > 0 && isAgain)) return undefined;
           own.forcedAt = length;

@@ -1,5 +1,4 @@
-// Writes a summary with a model. A long conversation is sent in parts, one per request, together with the summary of the earlier
-// parts.
+// Writes a summary with a model. Sends a long conversation in parts, each together with the summary of the earlier parts.
 
 import { addCost, addUsage } from "../../shared/count-usage.ts";
 import { priceAttempts, readAssistantMessage, streamOnce } from "../../core/kit.ts";
@@ -79,7 +78,7 @@ export async function writeSummary(
     }
     const text = result.text.trim();
     if (!isWritten(result) || text === "") return { error: errorOf(result), spending: spent.spending };
-    // A service may ignore `maxOutputTokens`, and a longer summary could make the next request too long.
+    // Cuts the summary, because a service may ignore `maxOutputTokens` and a longer one could make the next request too long.
     summary = takePart(text, 2 * ports.maxOutputTokens);
     rest = rest.slice(part.length);
     isInside = !part.endsWith("\n\n");
@@ -95,7 +94,7 @@ const charactersPerToken = 4;
  * half of this beginning.
  */
 function takePart(text: string, tokens: number): string {
-  // Non-ASCII text has more bytes than characters, so the part is shortened until it fits.
+  // Shortens the part until it fits, because non-ASCII text has more bytes than characters.
   let length = tokens * charactersPerToken;
   while (estimateTokens(text.slice(0, length)) > tokens) length = Math.floor(length / 2);
   if (length >= text.length) return text;
@@ -131,7 +130,7 @@ function ask(content: string, ports: SummaryPorts, spent: Spent): Promise<Stream
     iteration,
     purpose: "summary" as const,
   };
-  // Listeners do not get the summary's text, because it is not part of the answer.
+  // Hides the summary's text from listeners, because it is not part of the answer.
   const quiet = {
     runId: events.runId,
     wants: () => false,

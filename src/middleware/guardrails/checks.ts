@@ -1,4 +1,4 @@
-// The types of the checks for `guardrails`, with their arguments and verdicts.
+// Types for the checks of `guardrails`: their arguments and verdicts.
 
 import type { ApprovalContext } from "../../core/types/middleware-options.ts";
 import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";

@@ -1,4 +1,4 @@
-// Checks tool calls, as middleware. A message's tools begin only after all its calls were checked, because a check may end the run.
+// Middleware that checks tool calls. A message's tools start only after all its calls were checked, because a check may end the run.
 
 import {
   type ApprovalDecision,

@@ -1,4 +1,4 @@
-// Passes a provider's stream through the checks. Nothing is released until the input checks have passed.
+// Passes a provider's stream through the checks. Releases nothing until the input checks have passed.
 
 import { dropIterator } from "../../shared/promises.ts";
 import { followSignal } from "../../shared/signals.ts";
@@ -33,7 +33,7 @@ async function* guardStream(provider: Provider, { request, call }: Requested, gu
   const own = followSignal(call.signal);
   let isGuarded = false;
   const guard = (stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> => {
-    // If several wrappers record chunks, only the innermost wrapper applies the checks, because it calls `guard` first.
+    // The innermost wrapper calls `guard` first and applies the checks, so outer wrappers must not apply them again.
     if (isGuarded) return stream;
     isGuarded = true;
     return checkChunks(stream, call, guarding);
@@ -57,7 +57,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // Requests the first chunk before the input checks have ended, so that the request is sent at once.
+    // Requests the first chunk before the input checks end, so that they do not delay the request.
     const first = readNext(source);
     if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
     const gate = createGate?.(call);
@@ -85,7 +85,7 @@ async function* passThrough(chunks: AsyncIterable<ModelChunk>, gate: OutputGate,
     if (read === undefined || read.done === true) break;
     yield* await waitFor(call, gate.take(read.value));
   }
-  // The text that the stream sent is checked and shown even if the stream failed or ended without a `finish` chunk.
+  // Checks and shows the text so far even if the stream failed or ended without a `finish` chunk.
   yield* await waitFor(call, gate.end());
   if (failure !== undefined) throw failure.error;
 }

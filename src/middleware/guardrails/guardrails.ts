@@ -1,4 +1,4 @@
-// The function `guardrails`, which reads and validates its checks.
+// Implements `guardrails`: reads its checks and validates them.
 
 import { checkFields, type Checks, invalidOption, is, isRecord, needed } from "../../core/kit.ts";
 import type { Middleware } from "../../core/index.ts";
@@ -56,7 +56,7 @@ const ofOutput: Checks<OutputCheck> = {
  * await runToolLoop({ provider, messages, middleware: [guard] });
  */
 export function guardrails<Context = unknown>(options: GuardrailOptions<Context>): Middleware {
-  // The cast is safe: the run passes the value of its option `context`, which the caller declares to be a `Context`.
+  // Safe cast: checks get the run's option `context`, which the caller declares to be a `Context`.
   return createGuardrails(options as GuardrailOptions);
 }
 

@@ -1,5 +1,5 @@
-// Checks the input and the output, as middleware. The input checks are a step of their own, beside the request. The verdicts of the output
-// checks are stored as a note in the answer's record.
+// Middleware that checks input and output. The input checks are a journal step beside the request. The output checks' verdicts are stored
+// with the answer.
 
 import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";

@@ -104,8 +104,7 @@ export class OutputGate {
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
     const part = this.#parts[partOf(chunk)];
-    // The first text ends the reasoning, so the checks of the reasoning finish before the text is held. More reasoning may follow
-    // between two pieces of text.
+    // The first text ends the reasoning, so the reasoning's checks finish before the text is held.
     const isFirst = part === text && !this.#held.some((held) => isTextOf(held, text));
     const before = isFirst ? await this.#finish([reasoning]) : [];
     part.raw += chunk.text;
@@ -119,7 +118,7 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Chunks must keep their order, so the text also stays held back behind any other held chunk, such as a call.
+    // Chunks must keep their order, so text stays held after any other held chunk, such as a call.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);

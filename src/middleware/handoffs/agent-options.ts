@@ -1,4 +1,4 @@
-// The options of one agent.
+// Options of one agent in a handoff.
 
 import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../../core/index.ts";
 import type { HistoryFilter } from "./filter-history.ts";
@@ -12,7 +12,7 @@ export interface AgentFacts<Context = unknown> {
 
 /** A function that writes an agent's system prompt for each request. */
 export type AgentSystem = {
-  // This is a method, because method parameters are bivariant: a function may annotate the context that it needs.
+  // A method rather than a function type: methods are bivariant, so a function may declare a more specific context.
   write(facts: AgentFacts): string;
 }["write"];
 

@@ -184,7 +184,7 @@ function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<
       if (given !== undefined) checkTools(given);
       return createHooks({ agents, listed, start, startsAfter, maxHandoffs });
     },
-    // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
+    // Safe cast: the tools come from the agents, and the caller declares their types as `T`.
     tools: tools as readonly (T | TransferTool<Context>)[],
     startWith: (agent, messagesBefore) => {
       checkCount(messagesBefore);

@@ -1,4 +1,4 @@
-// Applies a run's handoffs: each request is made as the current agent.
+// Middleware for handoffs: makes each request with the current agent's options.
 
 import type { Answer, Hooks, Recorder, RequestDraft, State } from "../../core/kit.ts";
 import type { Handoff } from "../../core/types/tool-outcome.ts";
@@ -82,7 +82,7 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
     ends(state) {
       read(state);
       const { length: count } = own.handoffs;
-      // Applies only in the iteration of the handoff. Otherwise, a retry of the run after this ending would end at once.
+      // Applies only in the handoff's own iteration, because a retry of the run would otherwise end again immediately.
       const isOver = count > maxHandoffs && state.phase === "calls" && own.handoffs.at(-1)?.iteration === state.iteration;
       return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
     },

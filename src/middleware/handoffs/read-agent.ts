@@ -1,4 +1,4 @@
-// Reads one agent's options.
+// Reads and checks one agent's options.
 
 import { describeValue, quote } from "../../shared/texts.ts";
 import type { Tool } from "../../core/index.ts";

@@ -27,9 +27,9 @@ export function createTransferTool(agent: string, description: string): Transfer
     name: transferName(agent),
     description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
     inputSchema: createSchema(),
-    // A crashed call may run again, because the handoff takes place only after the call.
+    // A crashed call may safely run again, because the handoff takes place only after the call.
     replay: "safe",
-    // Only a message's first handoff is applied, so a later one has to wait for the outcome of the first.
+    // Runs transfers one at a time, because only a message's first handoff is applied and a later one must wait for its outcome.
     sequential: true,
     execute: ({ reason }: Transfer) =>
       markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } }),

@@ -1,4 +1,4 @@
-// Runs all commands of a plan with one function of the caller.
+// Runs all commands of a plan with one function that the caller provides.
 
 import { followSignal } from "../../shared/signals.ts";
 import { describeValue } from "../../shared/texts.ts";
@@ -61,7 +61,7 @@ export function executePlans(executor: PlanExecutor): Middleware {
       const batch = new CommandBatch(executor);
       return {
         async execute(call, next, at) {
-          // Waits, because the other commands are known only when the message is complete.
+          // Waits for the complete message, because only then are the plan's other commands known.
           await at.afterMessage();
           const { callId } = call;
           const isOwn = at.tool?.durable === true || at.isOver;
@@ -160,7 +160,7 @@ class CommandBatch {
     } catch (error) {
       end = ({ reject }) => reject(error);
     }
-    // The batch waits for these calls again, because a call of a tool with `retry` may arrive once more.
+    // Expects these calls again, because a tool with `retry` may repeat its call.
     for (const { callId } of contexts) if (this.#open.has(callId)) this.#expected.add(callId);
     for (const [index, arrival] of arrivals.entries()) end(arrival, index);
   }
@@ -189,7 +189,7 @@ function toContext(contexts: readonly ToolContext[]): PlanExecutorContext {
   const { runId, iteration, messages, contextItems, budget, session, context, depth } = first;
   return {
     ...{ runId, iteration, messages, contextItems, budget, session, context, depth },
-    // The signals of calls are short-lived, so the listeners need not be removed.
+    // Never removes the listeners, because the signals of calls are short-lived.
     signal: followSignal(...contexts.map(({ signal }) => signal)).signal,
     callIds: contexts.map(({ callId }) => callId),
     idempotencyKeys: contexts.map(({ idempotencyKey }) => idempotencyKey),

@@ -96,7 +96,7 @@ class PlanDraft {
     if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
     const problem = problems[reason];
     if (problem !== undefined) return this.#toProblem(problem);
-    // Uses the text as the refusal if there is no other, because some models refuse in plain text.
+    // Some models refuse in plain text, so the text counts as the refusal if there is no other.
     const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
@@ -155,7 +155,7 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the newest unreadable plan is sent back, so that requests do not repeat all of them.
+    // Sends only the newest unreadable plan back, so that requests do not repeat all of them.
     complaint = toComplaint(text, problem);
   }
 }

@@ -15,8 +15,7 @@ export class ThoughtFilter {
   /** Returns the part of the text that is certainly not reasoning. Drops leading blanks. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
-    // Leading blanks are dropped at once. Otherwise, each fragment of an endless blank text would take longer to process than the previous
-    // one.
+    // Drops leading blanks immediately, because processing an endless blank text would otherwise become slower with each fragment.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -97,7 +96,7 @@ export class PlanScanner {
   }
 
   get problem(): string | undefined {
-    // One of two objects may be a quotation, and nothing tells which one.
+    // Rejects two objects, because one may be a quotation and nothing tells which.
     if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
@@ -158,7 +157,7 @@ export class PlanScanner {
     const isClosing = character === "}" || character === "]";
     if (this.#hasComma && !isClosing) {
       this.#keep(text, at);
-      // Only a comma before a closing bracket is dropped. Two commas in a row are kept, and make the JSON invalid.
+      // Drops only a comma before a closing bracket. Two commas in a row stay and make the JSON invalid.
       this.#pieces.push(",");
     }
     this.#hasComma = character === ",";

@@ -202,7 +202,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // The request has its own signal, because it may be abandoned while the iteration continues.
+  // Gives the request its own signal, because it may be abandoned while the iteration continues.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;

@@ -1,4 +1,4 @@
-// Uses only what zod 3 and zod 4 have in common, so that either version may be installed.
+// Use only features that zod 3 and zod 4 share, because either version may be installed.
 
 import { z } from "zod";
 import { describeValue } from "../../shared/texts.ts";

@@ -31,7 +31,7 @@ async function* streamIteration(
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // A request outside a run has no transcript, so it has no earlier rounds.
+  // A request outside a run has no transcript, so all its messages count as given and no round as done.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -39,8 +39,7 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // Removes the transcript, because an inner `withPlanner` would read the tool results from it and add them a second
-  // time.
+  // Removes the transcript, because an inner `withPlanner` would add its tool results a second time.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
@@ -161,13 +160,13 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    // Only the plan is used from the service's answer, and the prompt describes the tools. Abilities that need more than that are
-    // therefore not passed on.
+    // Turns abilities off that need more than the plan, because only the plan is used from the service's answer, and the prompt describes
+    // the tools.
     compacts: undefined,
     searchesTools: undefined,
     structuresOutput: undefined,
     stream: (request, call) =>
-      // A summary request has no tools, so there is nothing to plan.
+      // Streams a request with a purpose, such as a summary, unchanged: it has no tools, so there is nothing to plan.
       request.purpose !== undefined
         ? provider.stream(request, call)
         : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),

@@ -239,8 +239,8 @@ function findContext({ messages, context }: Prefix): number {
     const text = toText(messages[at]?.value);
     const found = text.lastIndexOf(inner);
     if (found === -1) continue;
-    // The context starts at `block`. If no block comes before it, the whole message is context. Otherwise, the comma at `block - 1`
-    // separates it from the earlier blocks.
+    // The context starts at `block`. If nothing precedes it, the whole message is context. Otherwise, a comma at `block - 1` separates it
+    // from earlier blocks.
     const block = text.lastIndexOf("{", found);
     const isAlone = block === 0 || text.indexOf("{", 1) === block;
     return sumBytes(messages, at) + (isAlone ? 0 : countBytes(text.slice(0, block - 1)));

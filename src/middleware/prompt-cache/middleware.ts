@@ -1,4 +1,4 @@
-// The prompt cache watch as middleware: observes the request bodies, and records how much each has in common with the previous request.
+// Middleware that watches the prompt cache: reads each request's body, and records how much of it equals the previous one.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -46,7 +46,7 @@ export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
           );
           if (cache === null) return answer;
           checkCache(cache);
-          // The request was replayed, so the next one is compared with the recorded requests.
+          // A replayed request was not watched, so its record is passed on for the comparison with the next request.
           if (watched === undefined) watcher.replay(cache);
           for (const { break: found } of cache.requests) if (found !== undefined) at.emit("cache-break", found);
           return { ...answer, cache };

@@ -92,7 +92,7 @@ export function countShared(one: unknown, other: unknown): number {
   const [text, next] = [toText(one), toText(other)];
   let at = 0;
   while (at < text.length && text.charCodeAt(at) === next.charCodeAt(at)) at += 1;
-  // Does not count half a character: two characters may have the same first half of a surrogate pair.
+  // Excludes half a character, because two characters may share the first half of a surrogate pair.
   if (isHighHalf(text.charCodeAt(at - 1))) at -= 1;
   return countBytes(text.slice(0, at));
 }

@@ -1,4 +1,4 @@
-// The types of the measurements, which the run reports in events and in its result.
+// Types for measurements of the prompt cache, which a run reports in events and in its result.
 
 import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../../core/index.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";

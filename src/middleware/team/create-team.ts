@@ -1,4 +1,4 @@
-// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes the members' runs like all
+// Builds a team: a lead agent whose members are agent tools. The loop schedules, limits, records and resumes the members' runs like all
 // nested runs.
 
 import {
@@ -168,7 +168,7 @@ export function createTeam<T extends Tool = never, const M extends TeamMembers =
   const agents = Object.entries(members).map(([name, member]) => toAgent(name, member));
   return {
     system: lead.system,
-    // The cast is safe: `members` determines the names and the contexts of the agents.
+    // Safe cast: `members` determines the agents' names and contexts.
     tools: [...(lead.tools ?? []), ...agents] as readonly Tool[] as readonly (T | MemberTools<M>)[],
     limits: maxParallel === undefined ? limits : { ...limits, toolConcurrency: maxParallel },
   };

@@ -89,7 +89,8 @@ function columnsOf(text: string): number {
 
 function columnsOfOne(character: string): number {
   const code = character.codePointAt(0) ?? 0;
-  // The tree's lines and marks have high code points but one column. Some symbols with similar code points have two columns.
+  // The tree's lines and marks are one column wide despite their high code points. Other symbols with similar code points may be two
+  // columns wide.
   const isNarrow = (code >= 0x2000 && code < 0x2300) || (code >= 0x2500 && code < 0x25f0) || code === 0x2713 || code === 0x2717;
   return code < 0x1100 || isNarrow ? 1 : 2;
 }

@@ -98,7 +98,7 @@ export function createRunTree(options: RunTreeOptions = {}): RunTree {
     const counts = { state: "working", reason: undefined, tokens: 0, costUSD: undefined, end: undefined } as const;
     const place = { runId, path, call: call ?? { name, task: undefined }, startedAt: now() };
     const node: Node = { ...place, ...counts, calls: new Map(), nested: [] };
-    // A resumed run emits `run-start` again, with the same id, so its new node replaces the existing one.
+    // A resumed run emits `run-start` again with the same id, so its new node replaces the old one.
     const position = siblings.findIndex((sibling) => sibling.runId === runId);
     siblings.splice(position === -1 ? siblings.length : position, position === -1 ? 0 : 1, node);
     nodes.set(runId, node);

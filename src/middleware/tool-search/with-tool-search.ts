@@ -74,8 +74,7 @@ function fitListing(groups: readonly Group[], bytes: number): string {
 
 /** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
-  // Tried first, because the search below skips `most`: its text has no "and 3 more", so it may be shorter than the text for
-  // `most - 1`.
+  // Tries the full text first, because the search below skips `most`: without "and 3 more", it may be shorter than the text for `most - 1`.
   const everything = write(most);
   if (fits(everything)) return everything;
   let [low, high] = [0, most];
@@ -132,7 +131,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 }
 
 function toLine(text: string, longest: number): string {
-  // Cuts the text before the replacement, because a server's text may have any length.
+  // Cuts the text before replacing characters, because a server's text may be very long.
   const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);

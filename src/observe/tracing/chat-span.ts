@@ -1,4 +1,4 @@
-// The spans of model requests: `ChatSpan` for the stream of an iteration, `SummarySpan` for the summary of a compaction.
+// Creates the spans of model requests: `ChatSpan` for an iteration's stream, `SummarySpan` for a compaction's summary.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../../core/index.ts";
@@ -98,7 +98,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // The provider that answered, which may be one that the run's provider wraps, as `withFallback` does.
+      // The provider that answered, which may be inside another one, such as `withFallback`.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),

@@ -1,5 +1,5 @@
-// Span attributes for settings, usage and end reasons. Their values are numbers and fixed names, never free text, so they are safe to
-// record without `captureContent`.
+// Builds span attributes for settings, usage and end reasons. They are numbers and fixed names, never free text, so they are safe to record
+// without `captureContent`.
 
 import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../../core/index.ts";
 import { limitRules } from "../../core/kit.ts";

@@ -1,5 +1,5 @@
-// Creates the metrics of OpenTelemetry's conventions for generative AI, and the objects that all spans of one run share. Source:
-// github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
+// Creates OpenTelemetry's metrics for generative AI, and the objects that a run's spans share
+// (github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md).
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
@@ -81,8 +81,8 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// Checks the namespace import, because a named import of `createNoopMeter` from an old `@opentelemetry/api` would already have failed with
-// an unclear error from Node.
+// Checks the whole module, because a named import of `createNoopMeter` would already fail in an old version, with an unclear error from
+// Node.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/observe" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@1.9');
 }

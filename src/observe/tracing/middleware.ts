@@ -219,7 +219,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed, agent }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // The span of the previous stream is still open only if a journal ran a model step twice.
+    // The previous stream's span is still open only if a journal ran a model step twice.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
@@ -322,7 +322,7 @@ export class RunTrace implements RunObserver {
   }
 
   #note(event: LoopEvent): void {
-    // Records no replayed events, and no emitted text, because it arrives in many pieces.
+    // Skips replayed events, and emitted text, which arrives in too many pieces.
     if (event.replayed === true || (event.type === "tool-emit" && event.part.type === "text")) return;
     const span = event.type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
     span.note(`turnwright.${event.type.replaceAll("-", "_")}`, noteFacts(event, this.#ports.content.isOn));
@@ -339,7 +339,7 @@ export class RunTrace implements RunObserver {
   }
 
   close(failure: { readonly error: unknown } | undefined, isNew: boolean): void {
-    // A new run that fails before its first event still gets a span. A completely replayed run has none.
+    // Gives a span to a new run that failed before its first event. A completely replayed run gets none.
     if (isNew && this.#begun === undefined && this.#end !== undefined) {
       this.#begin();
       this.end(this.#end);

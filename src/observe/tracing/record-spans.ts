@@ -1,4 +1,4 @@
-// Replays the lines of a log as the events of a run. The code that traces live runs makes spans from these events.
+// Replays a log's lines as a run's events, so that the code that traces live runs creates the spans.
 
 import { type FinishReason, type Json, LoopError, type LoopEvent, type ModelChunk, type ModelRequest } from "../../core/index.ts";
 import { isRecord, textOf } from "../../core/kit.ts";
@@ -177,7 +177,7 @@ class ExecutionPlayer {
       iteration,
       settings,
       system,
-      // A getter, because joining the messages takes time and only spans with content need them.
+      // Uses a getter because joining the messages takes time and only spans with content need them.
       get messages() {
         return messages?.() ?? [];
       },

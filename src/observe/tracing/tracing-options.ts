@@ -1,5 +1,5 @@
-// Converts messages to span attributes, which are JSON arrays of messages with parts. Only used if `captureContent` is true.
-// Format: github.com/open-telemetry/semantic-conventions-genai.
+// Converts messages to span attributes, which are JSON arrays. Used only if `captureContent` is true. Format:
+// github.com/open-telemetry/semantic-conventions-genai.
 
 import { assertNever } from "../../shared/guards.ts";
 import { type AssistantPart, checkFields, type Checks, is, isRecord } from "../../core/kit.ts";
@@ -76,7 +76,7 @@ export class ContentWriter {
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // Passes a copy, because `redact` may change its argument, and the run still uses the original.
+      // Passes a copy, because `redact` may change its argument and the run still uses the original.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;

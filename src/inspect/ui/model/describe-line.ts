@@ -1,4 +1,4 @@
-// Describes calls, and the notes of a transcript: lines that are about neither a stream nor a call.
+// Describes calls and notes. A note is a line about neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/index.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";

@@ -1,4 +1,4 @@
-// The entries of the transcript, in order. Each entry is a message, stream, call or note of a run or of its nested runs.
+// Builds the transcript's entries, in order. Each is a message, stream, call or note of a run or its nested runs.
 
 import type { Message } from "../../../core/index.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";

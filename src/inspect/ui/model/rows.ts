@@ -1,4 +1,4 @@
-// The rows of the timeline. Each row is a stream, summary, attempt or call of a run or of its nested runs.
+// Builds the timeline's rows. Each is a stream, summary, attempt or call of a run or its nested runs.
 
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../../shared/run-log.ts";
 import { stepsOf } from "../../analysis/run-totals.ts";
@@ -250,7 +250,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // A call may succeed although its nested run failed, because its result is then a report of the failure. The note names the failure.
+  // A call may succeed although its nested run failed, because its result is then a report. The note names the failure.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

@@ -1,4 +1,4 @@
-// Reads a run's lines: the notes between its streams, and facts about calls that `LoggedCall` does not contain.
+// Reads a run's lines: the notes between its streams, and what `LoggedCall` does not say about calls.
 
 import { isSameJson } from "../../../shared/json.ts";
 import type { Json } from "../../../core/index.ts";
@@ -79,13 +79,13 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "attempt-start": nothing,
   "attempt-discarded": (reading, line) => (line["attempt"] === undefined ? addNote(reading, line) : undefined),
   "tool-start": ofCall((facts, { at }) => void facts.work.push({ from: at, to: undefined })),
-  // The page finds cache breaks itself, because a run writes these lines only if it watches its cache.
+  // The page finds cache breaks itself, because a log contains these lines only if the run watched its cache.
   "cache-break": nothing,
   "tool-progress": nothing,
   "tool-emit": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);
-    // A refused call never started, so the page marks the time at which it was refused.
+    // A refused call never started, so the page marks the time of its refusal.
     if (last === undefined) facts.work.push({ from: at, to: at });
     else last.to ??= at;
   }),

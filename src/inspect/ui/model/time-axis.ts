@@ -1,4 +1,4 @@
-// Lays out times on an axis. Shortens long gaps without any work, such as days of waiting for an approval.
+// Places times on an axis. Shortens long gaps without work, such as days of waiting for an approval.
 
 import { waitNames } from "../../analysis/waits.ts";
 import { formatMs } from "../../format.ts";
