@@ -172,9 +172,10 @@ export interface TrialReport extends Spent {
   readonly number: number;
   /**
    * "passed" or "failed" by the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the trial took
-   * too long, or a run ended because the service was not available. It does not count in rates, but the evaluation does not pass.
+   * too long, or its last run ended because the service gave no answer. It does not count in rates, but the evaluation does not pass.
    */
   readonly status: "passed" | "failed" | "error";
+  /** The checks of the trial. None if it has an error. */
   readonly checks: readonly CheckReport[];
   /** The error of a trial with the status "error". */
   readonly error?: string | undefined;

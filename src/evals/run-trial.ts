@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Clock,
+  type EndReason,
   type LoopEvent,
   memoryJournal,
   type Middleware,
@@ -67,16 +68,34 @@ export interface TrialPorts {
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
 
-/** The codes of errors that say nothing about the agent: the service could not be used. */
-const unavailable: ReadonlySet<string> = new Set(["auth", "rate-limit", "overloaded", "network", "server"]);
+/** The codes of errors that say nothing about the agent, because the service gave no answer. Others come from the answer of the model. */
+const unavailable: ReadonlySet<string> = new Set<ProviderError["code"]>([
+  "auth",
+  "bad-request",
+  "finish-error",
+  "network",
+  "overloaded",
+  "rate-limit",
+  "server",
+  "stream-ended-early",
+]);
+
+/** Why the service gave no answer. */
+type Outage = Pick<ProviderError, "message" | "retryable">;
+
+function outageOf(reason: EndReason): Outage | undefined {
+  if (reason.kind === "provider-error") return unavailable.has(reason.error.code) ? reason.error : undefined;
+  if (reason.kind !== "first-chunk" && reason.kind !== "stream-idle") return undefined;
+  return { message: `The service sent nothing for ${reason.limitMs} ms (${reason.kind}).`, retryable: true };
+}
 
 /** Notes what the runs of one trial have done. */
 class Watch {
   readonly endings: string[] = [];
   /** The number of runs for which the trial has made options. */
   prepared = 0;
-  /** The error of the service, if the last outermost run could not use it. */
-  outage: ProviderError | undefined;
+  /** Why the service gave no answer in the last outermost run. */
+  outage: Outage | undefined;
   /** The first message of a user in the first request. */
   question: string | undefined;
   /** The error of a replay that sent a request that is not in the recording. */
@@ -105,9 +124,8 @@ class Watch {
   #follow(event: LoopEvent): void {
     if (event.type === "iteration-start") this.iteration = Math.max(this.iteration, event.iteration);
     if (event.type !== "run-end") return;
-    const { reason } = event;
-    this.endings.push(reason.kind);
-    this.outage = reason.kind === "provider-error" && unavailable.has(reason.error.code) ? reason.error : undefined;
+    this.endings.push(event.reason.kind);
+    this.outage = outageOf(event.reason);
   }
 
   readonly onMissing = (difference: string): void => {
@@ -147,13 +165,12 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
     return undefined;
   }
-  const { isLasting = false, ...outcome } = outcomeOf(judged, watch.outage);
+  const outcome = outcomeOf(judged);
   const report: TrialReport = {
     id: idOf(planned),
     case: item.id,
     number,
     ...outcome,
-    checks: judged.checks,
     ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
     ...watch.spent,
@@ -163,7 +180,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   // Stores no absolute path, because the folder may be moved or copied into a repository.
   const kept = { ...report, directory: undefined };
   if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
-  return { report, isLasting };
+  return { report, isLasting: judged.isLasting ?? false };
 }
 
 /** The longest question or answer in a report, in UTF-16 units. */
@@ -231,7 +248,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   const at: Place = { step: "setup" };
   let late = at.step;
   releases.push(onAbort(signalOf(scope), () => (late = at.step)));
-  const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, trial, at)));
+  const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, trial, { at, watch })));
   deadline.end();
   const { cause } = scope;
   scope.release();
@@ -247,7 +264,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
 function withMistakes(judged: Judged, watch: Watch, from: number | undefined): Judged {
   const error = watch.missing ?? judged.error ?? findMistake(judged, watch, from);
   if (error === undefined || error === judged.error) return judged;
-  return { ...judged, checks: watch.missing === undefined ? judged.checks : [], error, isLasting: true };
+  return { ...judged, error, isLasting: true };
 }
 
 function findMistake({ result }: Judged, { prepared, endings, iteration }: Watch, from = 0): string | undefined {
@@ -264,15 +281,10 @@ async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
 }
 
-/** A failed trial says nothing about the agent if its service could not be used. */
-function outcomeOf(
-  { checks, error, isLasting }: Judged,
-  outage: ProviderError | undefined,
-): Pick<TrialReport, "status" | "error"> & Pick<Judged, "isLasting"> {
-  const hasFailed = checks.some(({ pass }) => !pass);
-  if (error !== undefined) return { status: "error", error, isLasting };
-  if (hasFailed && outage !== undefined) return { status: "error", error: outage.message, isLasting: !outage.retryable };
-  return { status: hasFailed ? "failed" : "passed" };
+/** A trial with an error has no checks, so that none of its scores is in a mean. */
+function outcomeOf({ checks, error }: Judged): Pick<TrialReport, "status" | "error" | "checks"> {
+  if (error !== undefined) return { status: "error", error, checks: [] };
+  return { status: checks.every(({ pass }) => pass) ? "passed" : "failed", checks };
 }
 
 interface Judged {
@@ -298,7 +310,7 @@ interface Place {
 async function judge<Case extends EvalCase, Result, World>(
   { setup, run, check, teardown }: Evaluation<Case, Result, World>,
   facts: Omit<Trial<World, Case>, "world">,
-  at: Place,
+  { at, watch }: { readonly at: Place; readonly watch: Watch },
 ): Promise<Judged> {
   const { case: item } = facts;
   let trial: Trial<World, Case> | undefined;
@@ -310,7 +322,10 @@ async function judge<Case extends EvalCase, Result, World>(
     const result = await run(item, made);
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     at.step = "check";
-    judged = { result: ended, checks: await readChecks(() => check(ended, made.world, made)) };
+    // Without an answer there is nothing to check: an agent that does nothing would pass, and nobody would see that the key is wrong.
+    const checks = watch.outage === undefined ? await readChecks(() => check(ended, made.world, made)) : [];
+    const { outage } = watch;
+    judged = { result: ended, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };
   } catch (error) {
     judged = judgeError(error);
   }

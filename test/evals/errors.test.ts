@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runToolLoop } from "turnwright";
 import { createJudge, defineEvaluation, evaluate, type TrialReport } from "turnwright/evals";
-import { createMockProvider, fail, text } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, stall, text } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../journal/folder.ts";
 
@@ -32,6 +32,56 @@ describe("errors of trials", () => {
     const [found] = (await evaluate(evaluation, { trials: 3 })).cases;
     expect(found?.status).toBe("error");
     expect(statuses(found?.trials)).toEqual(Array.from({ length: count }, () => "error"));
+  });
+
+  it.for([
+    ["a wrong key", fail({ status: 401, message: "Wrong key" })],
+    ["a model that does not exist", fail({ status: 404, message: "No such model" })],
+    ["a service that is busy", fail({ status: 503, message: "Busy" })],
+    ["a stream that breaks", fail({ code: "stream-ended-early", message: "Cut" })],
+    ["a service that sends nothing", stall()],
+  ] as const)("%s: fails an evaluation whose checks pass if the agent does nothing", async ([, problem]) => {
+    const clock = createTestClock();
+    const judged: string[] = [];
+    const evaluation = defineEvaluation({
+      name: "idle",
+      cases: [{ id: "a" }],
+      directory: false,
+      clock,
+      run: (_item, trial) =>
+        runToolLoop(
+          trial.options({ provider: createMockProvider([problem]), messages: [{ role: "user", content: "?" }], clock }),
+        ),
+      async check(result, _world, trial) {
+        judged.push(trial.id);
+        const judge = createJudge({
+          provider: createMockProvider([text('{"reason":"r","grade":5}')]),
+          criterion: "It is short.",
+        });
+        return { paidNothing: result.calls.length === 0, short: 1, good: await judge.score(result.text, trial) };
+      },
+    });
+    const running = evaluate(evaluation);
+    await clock.advance(1_000_000);
+    const report = await running;
+    expect([report.ok, report.totals.passed, report.totals.scores, judged]).toEqual([false, 0, {}, []]);
+    expect(new Set(statuses(report.cases[0]?.trials))).toEqual(new Set(["error"]));
+  });
+
+  it("has no score in the mean if its teardown failed", async () => {
+    const evaluation = defineEvaluation({
+      name: "scores",
+      cases: [{ id: "a" }, { id: "b" }],
+      directory: false,
+      setup: ({ id }) => id,
+      run: () => 1,
+      check: (_result, world) => ({ right: true, short: world === "a" ? 0 : 1 }),
+      teardown(world) {
+        if (world === "a") throw new Error("stuck");
+      },
+    });
+    const { totals } = await evaluate(evaluation);
+    expect([totals.passed, totals.failed, totals.scores]).toEqual([1, 0, { short: 1 }]);
   });
 
   it("a lasting error stops no case that has a verdict", async () => {
