@@ -36,7 +36,8 @@ export class EndedTrials {
     if (text === undefined) return [];
     // Skips a last line that is incomplete because the process was killed while it wrote.
     const lines = text.split("\n").map(parseJson).filter(isLine);
-    const found = lines.filter(({ of, report }) => of === this.#of && report.status !== "error");
+    const own = lines.filter(({ of, report }) => of === this.#of && report.status !== "error");
+    const found = [...new Map(own.map((line) => [line.report.number, line])).values()];
     await writeWhole(this.#path, found.map(toLine).join(""));
     return found.map(({ report }) => report).sort((one, other) => one.number - other.number);
   }

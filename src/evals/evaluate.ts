@@ -94,7 +94,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
       item,
       number,
       directory: files.folderOf(item.id, number),
-      replay: own && { ...(replay === true ? {} : replay), directory: own.directory },
+      replay: own && { ...(replay === true ? {} : replay), directory: own.directory, timeout: own.timeout },
     };
     const { signal } = budget;
     const onSpent: TrialPorts["onSpent"] = (spent, brokeOff) => budget.spend(spent, brokeOff);

@@ -52,7 +52,7 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
 export interface EvalLimits {
   /**
    * The maximum cost in USD, as computed by the option `pricing` of the runs. If an answer has no price, the evaluation ends. A request that
-   * failed or was stopped counts as much as the dearest one so far.
+   * failed or was stopped counts as much as the dearest one so far. Requests that are under way at this cost are stopped, and may pass it.
    */
   readonly maxCostUSD?: number | undefined;
   /** The maximum number of input and output tokens. */
@@ -179,6 +179,8 @@ export interface TrialReport extends Spent {
   readonly checks: readonly CheckReport[];
   /** The error of a trial with the status "error". */
   readonly error?: string | undefined;
+  /** True if the trial took longer than `limits.trialMs`. */
+  readonly isTimedOut?: boolean | undefined;
   /** The first message of a user, and the text of the result, shortened and without credentials. Absent if the trial has passed. */
   readonly question?: string | undefined;
   readonly answer?: string | undefined;

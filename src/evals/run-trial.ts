@@ -51,6 +51,8 @@ export interface Replay {
   readonly match?: "request" | "order" | undefined;
   /** From this iteration of an outermost run on, requests go to the model. Default: none does. */
   readonly from?: number | undefined;
+  /** The error of the kept trial if it took too long. */
+  readonly timeout?: string | undefined;
 }
 
 export interface TrialPorts {
@@ -171,6 +173,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     case: item.id,
     number,
     ...outcome,
+    ...(judged.isTimedOut && { isTimedOut: true }),
     ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
     ...watch.spent,
@@ -236,6 +239,12 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     scope.cancel({ kind: "kill" });
     return true;
   };
+  let timeout: string | undefined;
+  // In the recorded trial, the model was silent until the time was over. To wait as long again would show nothing new.
+  const onSilence = (): void => {
+    timeout = replay?.timeout;
+    if (timeout !== undefined) scope.cancel({ kind: "wall-clock", limitMs: trialMs });
+  };
   const trial = {
     id,
     number,
@@ -243,7 +252,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     signal: signalOf(scope),
     isReplay: replay !== undefined,
     model: evaluation.model,
-    options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch), watch }),
+    options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch, onSilence), watch }),
   };
   const at: Place = { step: "setup" };
   let late = at.step;
@@ -256,8 +265,9 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
+  timeout ??= `The trial took longer than ${trialMs} ms, and was still in ${late}.`;
   // Marks the error as lasting, because another trial would probably take as long.
-  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${late}.`, isLasting: true };
+  return { checks: [], error: timeout, isTimedOut: true, isLasting: true };
 }
 
 /** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */
@@ -292,6 +302,7 @@ interface Judged {
   readonly result?: unknown;
   readonly checks: TrialReport["checks"];
   readonly error?: string | undefined;
+  readonly isTimedOut?: boolean | undefined;
   /** True if another trial would have the same error. */
   readonly isLasting?: boolean | undefined;
 }
@@ -338,10 +349,14 @@ async function judge<Case extends EvalCase, Result, World>(
   return judged;
 }
 
-function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {
+function makeTape(
+  { directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">,
+  watch: Watch,
+  onSilence: () => void,
+): Tape {
   if (replay !== undefined) {
     const { from, match = from === undefined ? "request" : "order" } = replay;
-    const ports = { isLive: () => watch.isLive, onMissing: watch.onMissing };
+    const ports = { isLive: () => watch.isLive, onMissing: watch.onMissing, onSilence };
     return playTape(join(replay.directory, trialFiles.cassette), match, ports);
   }
   return directory === undefined ? (provider) => provider : recordTape(join(directory, trialFiles.cassette));

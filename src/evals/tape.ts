@@ -5,7 +5,7 @@ import { isRecord, wrapProvider } from "../core/kit.ts";
 import { type Cassette } from "../testing/cassettes/cassette.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
-import { replayFrom } from "../testing/cassettes/replay-from.ts";
+import { playCassette } from "../testing/cassettes/replay-from.ts";
 
 /** Wraps each provider of the trial. */
 export type Tape = (provider: Provider) => Provider;
@@ -32,11 +32,13 @@ export interface TapePorts {
   isLive(): boolean;
   /** Called if a request is not in the recording. `difference` says how it differs. */
   onMissing(difference: string): void;
+  /** Called if the model was silent in the recording until its signal fired. */
+  onSilence(): void;
 }
 
 /** Plays back a recording in place of the model. With the match "order", requests may differ from the recorded ones. */
-export function playTape(file: string | Cassette, match: "request" | "order", { isLive, onMissing }: TapePorts): Tape {
-  const player = replayFrom(file, { match });
+export function playTape(file: string | Cassette, match: "request" | "order", { isLive, onMissing, onSilence }: TapePorts): Tape {
+  const player = playCassette(file, { match, onSilence });
   const play: Stream = (request, call) => {
     try {
       return player.stream(request, call);

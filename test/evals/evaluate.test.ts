@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineAgentTool, defineTool, type LoopResult, runToolLoop, streamToolLoop } from "turnwright";
+import { defineAgentTool, defineTool, type LoopEvent, type LoopResult, runToolLoop, streamToolLoop } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineEvaluation, evaluate, type EvalOptions, type TrialReport } from "turnwright/evals";
 import { readRunLog } from "turnwright/inspect";
@@ -255,6 +255,30 @@ describe("evaluate", () => {
       endings: ["aborted"],
     });
     expect(clock.pending).toBe(0);
+  });
+
+  it("replays a trial whose model was silent too long at once, with its error", async () => {
+    const clock = createTestClock();
+    const directory = makeFolder();
+    const evaluation = defineEvaluation({
+      name: "silent",
+      cases: [{ id: "a" }],
+      directory,
+      clock,
+      run: (_item, trial) => {
+        const provider = createMockProvider([[text("Wait"), stall()]]);
+        const on = ({ type }: LoopEvent): void => {
+          if (type === "text-delta" && !trial.isReplay) void clock.advance(10_000);
+        };
+        const messages = [{ role: "user" as const, content: "?" }];
+        return runToolLoop(trial.options({ provider, messages, clock, middleware: [{ name: "time", on }] }));
+      },
+      check: () => true,
+    });
+    const [kept] = (await evaluate(evaluation, { limits: { trialMs: 1_000 } })).cases[0]?.trials ?? [];
+    expect(kept).toMatchObject({ status: "error", isTimedOut: true });
+    const [replayed] = (await evaluate(evaluation, { replay: true })).cases[0]?.trials ?? [];
+    expect(replayed).toMatchObject({ status: "error", isTimedOut: true, error: kept?.error, durationMs: 0, tokens: 0 });
   });
 
   it.each([

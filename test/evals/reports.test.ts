@@ -132,6 +132,13 @@ describe("toJUnitReport", () => {
     expect(rates).toEqual(["1", "0.5", "0"]);
   });
 
+  it("shows the failed trials of a case that has passed", async () => {
+    const { find } = parseXml(toJUnitReport(await run({ a: ["pass", "fail"], b: ["pass", "pass"] }, { passRate: 0.5 })));
+    expect(find("failure")).toEqual([]);
+    expect(find("system-out").map(({ parentElement }) => parentElement?.getAttribute("name"))).toEqual(["a"]);
+    expect(find("system-out")[0]?.textContent).toContain("trial 2: refunded: <img src=x");
+  });
+
   it("is well-formed whatever the texts are", async () => {
     const source = toJUnitReport(await run({ [hostile]: ["fail"], "\uffff": ["error", "error", "error"] }));
     // The characters of XML 1.0.
@@ -159,6 +166,7 @@ describe("renderEvalPage", () => {
     const trial = report.cases[0]?.trials[0];
     expect(trial?.page).toBe(join(folder, "cases", "order", "1", "page.html"));
     expect(readFileSync(join(folder, linkOf(openPage(renderEvalPage(report)))), "utf8")).toContain("Refund my order");
+    expect(renderEvalPage(report)).toContain("If you move this page, move cases/order/1/page.html with it.");
     // `evaluate` writes the page too.
     expect(readFileSync(join(folder, "report.html"), "utf8")).toBe(renderEvalPage(report));
     const page = openPage(renderEvalPage(report));

@@ -115,13 +115,20 @@ describe("the option resume of evaluate", () => {
     ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":"7","status":"passed","checks":[],"endings":[]}}'],
     ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"great","checks":[],"endings":[]}}'],
     ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"failed","checks":[null],"endings":[]}}'],
-  ])("does not count a damaged record: %s", async ([line]) => {
+    ['{"of":"OF","report":{"id":"hel/7","case":"hel","number":7,"status":"passed","checks":[],"endings":[]}}'],
+    ['{"of":"OF","report":{WHOLE,"number":0}}'],
+    ['{"of":"OF","report":{WHOLE,"tokens":-5}}'],
+    ['{"of":"OF","report":{WHOLE,"costUSD":"1"}}'],
+    ['{"of":"OF","report":{WHOLE,"durationMs":null}}'],
+    ['{"of":"OF","report":{WHOLE,"checks":[{"name":"right"}]}}'],
+    ['{"of":"OF","report":{WHOLE}}'],
+  ])("does not count a damaged record, and none twice: %s", async ([line]) => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(1, agent(asked), { trials: 3, directory });
     const file = join(directory, "talk", "cases", "hel", "ended.jsonl");
-    const { of } = JSON.parse(readFileSync(file, "utf8")) as { of: string };
-    appendFileSync(file, `${line.replace("OF", of)}\n`);
+    const { of, report: first } = JSON.parse(readFileSync(file, "utf8")) as { of: string; report: object };
+    appendFileSync(file, `${line.replace("OF", of).replace("WHOLE", JSON.stringify(first).slice(1, -1))}\n`);
     const report = await evaluate(agent(asked), { trials: 3, directory, resume: true });
     expect([report.resumed, asked.length, report.totals.passed]).toEqual([1, 6, 5]);
   });

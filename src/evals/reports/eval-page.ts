@@ -192,7 +192,8 @@ function writeLink({ directory, page }: TrialReport, folder: string | undefined)
   const parts = relative(root, page).split(sep);
   if (parts[0] === ".." || isAbsolute(parts.join(sep)))
     return `<p>The runs of this trial: <code>${toHtml(parts.join("/"))}</code></p>`;
-  return `<p><a href="${toHtml(parts.map(encodeURIComponent).join("/"))}">Open the runs of this trial</a></p>`;
+  const link = `<a href="${toHtml(parts.map(encodeURIComponent).join("/"))}">Open the runs of this trial</a>`;
+  return `<p>${link}<br><small>If you move this page, move ${toHtml(parts.join("/"))} with it.</small></p>`;
 }
 
 function writeChanges(comparison: EvalComparison): string {

@@ -13,8 +13,9 @@ import {
 } from "./report-texts.ts";
 
 /**
- * Returns a report in the XML format of JUnit: a test for each case, with the failed checks of each trial. A case has an error instead of
- * a failure if trials could not be judged. Rates, tokens and costs are properties. Control characters are shown as code points.
+ * Returns a report in the XML format of JUnit: a test for each case, with the failed checks of each trial, also if the case has passed. A
+ * case has an error instead of a failure if trials could not be judged. Rates, tokens and costs are properties. Control characters are
+ * shown as code points.
  *
  * @example
  * await writeFile("evals.xml", toJUnitReport(report));
@@ -101,13 +102,14 @@ function writeProperties(fields: Fields): readonly string[] {
 }
 
 function writeCase(report: CaseReport, { name, ended }: EvalReport): readonly string[] {
-  const { id, passed, failed, errors, trials } = report;
+  const { id, failed, errors, trials } = report;
+  const judged = failed + report.passed;
   const { tokens, costUSD, durationMs } = sumSpent(report);
   const properties = writeProperties({ status: describeCase(report).join(", "), ...describeNumbers(report), tokens, costUSD });
   const outcome = outcomeOf(report);
-  const shares = { failure: failed / (passed + failed), error: errors / trials.length };
+  const shares = { failure: failed / judged, error: errors / trials.length };
   const texts = {
-    failure: `${failed} of ${passed + failed} trials failed (${formatShare(shares.failure)})`,
+    failure: `${failed} of ${judged} trials failed (${formatShare(shares.failure)})`,
     error:
       errors > 0
         ? `${errors} of ${trials.length} trials had an error (${formatShare(shares.error)})`
@@ -116,7 +118,10 @@ function writeCase(report: CaseReport, { name, ended }: EvalReport): readonly st
   const problems = trials.flatMap((trial) =>
     listProblems(trial).map((problem) => `trial ${trial.number}: ${writeProblem(problem)}`),
   );
-  const said = outcome === "success" ? [] : writeElement(outcome, { message: texts[outcome] }, [escapeXml(problems.join("\n"))]);
+  const text = escapeXml(problems.join("\n"));
+  // A case may pass although some of its trials failed.
+  const passed = problems.length === 0 ? [] : writeElement("system-out", {}, [text]);
+  const said = outcome === "success" ? passed : writeElement(outcome, { message: texts[outcome] }, [text]);
   return writeElement("testcase", { name: id, classname: name, time: toSeconds(durationMs) }, [...properties, ...said]);
 }
 

@@ -14,13 +14,14 @@ type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 async function* playRecording(
   { moments }: Recording,
   call: ModelCall,
-  timing: boolean,
+  { timing = false, onSilence }: PlayOptions,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   const { signal, clock } = call;
   let startedAt = clock.now();
   let wasCut = false;
   for (const moment of moments) {
     if (moment.type === "aborted") {
+      onSilence?.();
       await untilFired(signal).catch(() => {});
       wasCut = true;
       startedAt = clock.now() - moment.atMs;
@@ -72,6 +73,11 @@ export interface ReplayOptions {
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
+interface PlayOptions extends ReplayOptions {
+  /** Called before the replay waits until the signal of its call fires. Default: none. */
+  readonly onSilence?: (() => void) | undefined;
+}
+
 const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timing: is.flag, onTornLine: is.fn };
 
 /**
@@ -93,9 +99,13 @@ const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timin
  * const result = await runToolLoop({ provider: replayFrom("test/cassettes/weather.jsonl"), tools, messages });
  */
 export function replayFrom(file: string | Cassette, options: ReplayOptions = {}): Provider {
-  const cassette = toCassette(file);
   checkFields("options", options, optionChecks);
-  const { match = "request", timing = false, onTornLine } = options;
+  return playCassette(file, options);
+}
+
+export function playCassette(file: string | Cassette, options: PlayOptions): Provider {
+  const cassette = toCassette(file);
+  const { match = "request", onTornLine } = options;
   const { provider, recordings, torn } = readCassette(cassette.read(), nameOf(file));
   if (torn !== undefined) onTornLine?.(torn);
   const shelf = new Shelf(recordings, nameOf(file));
@@ -104,7 +114,7 @@ export function replayFrom(file: string | Cassette, options: ReplayOptions = {})
     stream: (request, call) => {
       const recording = match === "order" ? shelf.takeNext() : shelf.take(request);
       reportRequest(request, call, provider);
-      return playRecording(recording, call, timing);
+      return playRecording(recording, call, options);
     },
   };
 }
