@@ -252,9 +252,9 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toSettingFields(toAcceptedSettings(model, effort, { quirks, report }), namesOf(settings)),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
-    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
     ...extra,
-    // The body's type allows only `true`, which the types of all SDK versions accept.
+    // Casts to `true`, the only value that the types of all SDK versions accept here.
     stream: isStreamed as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);

@@ -65,7 +65,7 @@ export function createChatReader(
     read: (chunk) => readChunk(chunk, reading),
     end() {
       for (const held of answer.ids.rest()) takeChunk(held, reading);
-      // Some services send no finish reason, so `[DONE]` after valid calls also counts as a complete answer
+      // Some services send no finish reason, so `[DONE]` after valid calls counts as complete too
       // (github.com/earendil-works/pi/issues/6225, github.com/openclaw/openclaw/issues/98575).
       reading.isCounted ||= reading.hasSpoken && reading.calls.areWhole && tail?.isDone === true;
       endReading(reading);
@@ -77,7 +77,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { answer, hasSpoken: hasBegun } = reading;
   const error = isErrorBody(chunk) ? chunk : chunk.error;
   if (error !== undefined && error !== null) {
-    // After the finish reason, the answer is complete, so the error is ignored.
+    // Ignores an error after the finish reason, because the answer is already complete.
     if (answer.finish === undefined) answer.fail(error);
     return;
   }
@@ -98,7 +98,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
     reading.hasSpoken = true;
     reading.isCounted = false;
   }
-  // Groq sends token counts in `x_groq`, and some servers in a choice.
+  // Groq sends token counts in `x_groq`, and some servers send them in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
@@ -107,7 +107,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
 
 /** True for an error body without the field `error`, which some servers send: see the shapes in `readReason`. */
 function isErrorBody({ object, type, choices, message, detail, base_resp: base }: UnknownRecord): boolean {
-  // MiniMax reports its errors with the status 200. A status of 0 is a success (platform.minimax.io, "Error codes").
+  // MiniMax reports errors with HTTP status 200 and a `status_code` above 0 (platform.minimax.io, "Error codes").
   const isRefused = (countOf(recordOf(base).status_code) ?? 0) > 0;
   return object === "error" || type === "error" || isRefused || (choices === undefined && (message ?? detail) !== undefined);
 }
@@ -117,12 +117,12 @@ function hasContent({ role: _, ...delta }: UnknownRecord): boolean {
 }
 
 function readChoice(choice: unknown, reading: Reading): boolean {
-  // Servers send several choices only if the caller requested them. Only the first choice is read.
+  // Reads only the first choice, because servers send several only if the caller requested them.
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
   const { out } = reading.answer;
   const before = out.length;
   const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
-  // Text may be held back until its tag is complete.
+  // Also counts text that was held back until its tag is complete.
   const isSpeech = hasCalls || out.length > before || textOf(recordOf(choice.delta).content) !== "";
   readFinish(choice, reading);
   return isSpeech;
@@ -186,7 +186,7 @@ function takeUsage(
   const hasAnswer = hasSpoken || usage.outputTokens > 0;
   if (hasAnswer && (isAlone || (!isSpeech && answer.usage === undefined && hasSpoken))) reading.isCounted = true;
   answer.count(usage);
-  // No further chunk is needed if the counts arrive with the finish reason or later.
+  // If the token counts arrive with the finish reason or later, no further chunk is needed.
   answer.isOver = answer.finish !== undefined;
 }
 

@@ -21,12 +21,13 @@ export function toUsage(usage: unknown): Usage | undefined {
     total,
     cached: largestOf(
       input.cached_tokens,
-      // The fields of DeepSeek, Kimi (github.com/earendil-works/pi/issues/8075), LiteLLM (github.com/BerriAI/litellm/issues/39505) and Mistral.
+      // Counts as reported by DeepSeek, Kimi (github.com/earendil-works/pi/issues/8075), LiteLLM (github.com/BerriAI/litellm/issues/39505)
+      // and Mistral.
       ...[usage.prompt_cache_hit_tokens, usage.cached_tokens, usage.cache_read_input_tokens, usage.num_cached_tokens],
-      // Groq's fields (groq-sdk 1.6.0).
+      // Counts as reported by Groq (groq-sdk 1.6.0).
       ...[usage.dram_cached_tokens, usage.sram_cached_tokens],
     ),
-    // OpenAI's field, then the two places where LiteLLM puts the count.
+    // Reads OpenAI's field, then the two fields in which LiteLLM may report the count.
     cacheWrite: largestOf(input.cache_write_tokens, input.cache_creation_tokens, usage.cache_creation_input_tokens),
     reasoning,
   });

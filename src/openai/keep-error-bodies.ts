@@ -14,7 +14,7 @@ export function keepErrorBodies(client: object, resource: object): void {
   const make = recordOf(sdk).makeStatusError;
   if (typeof make !== "function" || kept.has(sdk)) return;
   kept.add(sdk);
-  // Wraps `makeStatusError(status, body, message, headers)`, which all SDK versions since 4 have.
+  // Wraps `makeStatusError(status, body, message, headers)`, which exists in all SDK versions since 4.
   const value = (...args: readonly unknown[]): unknown => {
     const error: unknown = Reflect.apply(make, sdk, args);
     keepBody(error, args[1]);

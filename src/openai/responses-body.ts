@@ -75,7 +75,7 @@ export const inputMedia: MediaForms<InputItem> = {
         ? undefined
         : { type: "input_file", filename: toFileName(media, ending), file_data: toDataUrl(media) };
     }
-    // A file of the generic type is sent too if it has a URL, because the service determines the type when it fetches the file.
+    // Also sends a generic file if it has a URL, because the service determines its type when fetching it.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
@@ -150,7 +150,7 @@ function toInputItems(message: Message, { before, isBare }: Place, settings: Inp
 }
 
 function toAssistantInput(message: AssistantMessage, isBare: boolean, settings: InputSettings): ConvertedMessage {
-  // Without encrypted reasoning, items must have no ids, because an item with an id needs the reasoning before it. `store: false` omits ids.
+  // An item with an id needs the reasoning before it, so without encrypted reasoning, `store: false` omits the ids.
   const own = readResponsesMetadata(message, isBare ? { ...settings, store: false } : settings);
   const known = isBare ? own?.filter(({ type, encrypted_content: text }) => type !== "reasoning" && text === undefined) : own;
   const items = known ?? rebuildMessage(message, settings);
@@ -234,10 +234,10 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
     ...toSettingFields(toAcceptedSettings({ ...model, stopSequences: undefined }, effort, { quirks, report }), settingNames),
-    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
+    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),
-    // The body's type allows only `true`, which the types of all SDK versions accept.
+    // Casts to `true`, the only value that the types of all SDK versions accept here.
     stream: (extra["stream"] !== false) as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
@@ -279,7 +279,7 @@ export function createToolConverter({
     const format = customTools.get(name);
     const loading = searchesTools && deferred === true ? { defer_loading: true } : {};
     if (format !== undefined) return { type: "custom", name, description, format, ...loading };
-    // Without `strict: false`, the service treats every schema as strict. Most schemas do not follow the strict rules.
+    // Sets `strict: false`, because the service treats schemas as strict by default, and most do not follow the strict rules.
     return { type: "function", name, description, parameters: toObjectSchema(inputSchema), strict: false, ...loading };
   });
 }

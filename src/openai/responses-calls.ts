@@ -52,7 +52,7 @@ export class ItemCall extends StreamedCall {
 
 export function argumentsOf({ type, arguments: args, input }: UnknownRecord): string {
   const whole = type === "custom_tool_call" ? input : args;
-  // Some servers send the arguments as an object instead of JSON text.
+  // Converts arguments to JSON text, because some servers send them as an object.
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 

@@ -26,7 +26,7 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.cancelled", "cancelled"],
   ["response.incomplete", "incomplete"],
   ["response.completed", "completed"],
-  // xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328) send this event.
+  // Sent by xAI (@ai-sdk/xai 5.0) and by gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328) instead of the event above.
   ["response.done", "completed"],
 ]);
 

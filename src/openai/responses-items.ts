@@ -168,8 +168,7 @@ export class ItemAssembly {
     texts.completeAll(fields);
     if (call === undefined) return;
     call.complete(argumentsOf(fields));
-    // Some gateways omit the arguments from the finished item, so those that arrived before are used
-    // (github.com/Wei-Shaw/sub2api/issues/6629).
+    // Some gateways omit the arguments from the finished item, so the streamed ones are used (github.com/Wei-Shaw/sub2api/issues/6629).
     if (type === "function_call" && argumentsOf(fields) === "" && call.text !== "")
       item.fields = copyFields({ ...fields, arguments: call.text });
     call.identify(fields);

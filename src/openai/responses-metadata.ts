@@ -1,5 +1,5 @@
-// Keeps the output items of an assistant message as provider metadata, and sends them back. Only this metadata contains the message's
-// encrypted reasoning and the results of tools that the service ran.
+// Keeps an assistant message's output items as provider metadata and sends them back, because only they contain encrypted reasoning and the
+// results of tools that the service ran.
 
 import { type AssistantMessage, type Json, parseToolArguments } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
@@ -64,7 +64,7 @@ function saysTheSame(items: readonly UnknownRecord[], message: AssistantMessage)
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // If two items have the same call id, the message has a new id for one of them, so the items do not match.
+  // If two items share a call id, the message got a new id for one of them, so the items do not match it.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));

@@ -1,4 +1,4 @@
-// The API's types are declared here, not imported from the SDK, so that any SDK version works.
+// Declares the API's types instead of importing them, so that any SDK version works.
 
 import {
   adapterChecks,

@@ -1,4 +1,4 @@
-// Finds the reasoning that a server without a reasoning parser leaves in the text of an answer.
+// Finds reasoning in an answer's text, where a server without a reasoning parser leaves it.
 
 import type { ModelChunk } from "../core/index.ts";
 

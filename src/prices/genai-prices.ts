@@ -47,7 +47,7 @@ const priceChecks: Checks<GenaiPricesOptions> = {
 function checkProvider(provider: string | undefined): void {
   if (provider === undefined) return;
   const id = toCatalogueId(provider);
-  // The ids are compared, because `findProvider` also accepts similar ids.
+  // Compares the ids, because `findProvider` also accepts similar ones.
   if (findProvider({ providerId: id })?.id !== id) throw invalidOption("provider", providerCheck[0], provider);
 }
 
@@ -82,7 +82,7 @@ function priceOf(usage: Usage, { providerId, model, date }: Priced): number | un
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;
   const { input_mtok: input, output_mtok: output } = found.model_price;
-  // `calcPrice` treats a missing price as 0, so missing prices are detected here.
+  // Detects missing prices here, because `calcPrice` treats them as 0.
   if ((usage.inputTokens > 0 && input === undefined) || (usage.outputTokens > 0 && output === undefined)) return undefined;
   return found.total_price;
 }

@@ -1,4 +1,4 @@
-// The parts of Restate's admin API that a worker uses.
+// Calls the parts of Restate's admin API that a worker needs.
 
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";

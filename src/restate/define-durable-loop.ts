@@ -53,7 +53,7 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   const { store } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
-    // Does not look up "." and "..", which no run has as its id, because a URL cannot contain them.
+    // "." and ".." cannot be in a URL, so no run has such an id and none is looked up.
     const head = id === "." || id === ".." ? null : await store.peek(id);
     return head?.loop === loop ? head : undefined;
   };

@@ -1,4 +1,4 @@
-// The events and messages of runs, read and written through the ingress of Restate.
+// Reads and writes the events and messages of runs through Restate's ingress.
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";

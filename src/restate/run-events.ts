@@ -1,4 +1,4 @@
-// The events and records of a run, in the state of its virtual object.
+// Stores a run's events and records in the state of its virtual object.
 
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Added, Row, StepRecord } from "../host/durable/durable-store.ts";
@@ -64,7 +64,7 @@ export async function appendEvents(ctx: ObjectContext, appended: Appended): Prom
   const { execution, first, events, records, blobs, isProgress } = appended;
   const head = await readHead(ctx);
   if (head?.execution !== execution) return false;
-  // If the request is repeated, everything is already stored. (A repeated request without events only stores its records twice.)
+  // Detects a repeated request, whose events are already stored. (One without events is not detected, and stores its records twice.)
   if (head.next !== first) return true;
   for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
   for (const [index, record] of records.entries()) ctx.set<StepRecord>(`record ${head.records + index}`, record);

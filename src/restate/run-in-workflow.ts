@@ -1,4 +1,4 @@
-// Runs the loop in a Restate workflow: each step is one `ctx.run`, and an answer from outside arrives through a durable promise.
+// Runs the loop in a Restate workflow: each journal step is one `ctx.run`, and outside answers arrive through a durable promise.
 
 import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
 import { describeValue } from "../shared/texts.ts";

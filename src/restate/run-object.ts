@@ -1,4 +1,4 @@
-// The virtual objects of durable loops in Restate: one for each run, with its events and messages, and one for each worker.
+// Defines the virtual objects of durable loops in Restate: one per run, with its events and messages, and one per worker.
 
 import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Begun, Row, RunMessage } from "../host/durable/durable-store.ts";
@@ -177,7 +177,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
 const readHandlers = {
   peek: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<RunHead | null> => {
     const head = await readHead(ctx);
-    // Omits the newest events, which a caller that polls does not need.
+    // Omits the newest events, because a polling caller does not need them.
     return head && { ...head, tail: [] };
   }),
   read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),

@@ -1,4 +1,4 @@
-// The workflow of durable runs in Restate. Each run of each loop is one workflow.
+// Defines the Restate workflow of a durable loop. Each run is one workflow.
 
 import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
 import type { Json } from "../core/index.ts";
@@ -52,9 +52,9 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
   const fields = findLoop(worker, name);
   const { store, settings } = worker;
   const runId = ctx.key;
-  // Fires when the attempt is over, for example because Restate closed the connection.
+  // This signal fires when the attempt is over, for example because Restate closed the connection.
   const { attemptCompletedSignal: signal } = ctx.request();
-  // The number of the execution. 0 until it has begun.
+  // The execution's number, which is 0 until the execution has begun.
   let execution = 0;
   const onBegin = (number: number): void => void (execution = number);
   const resting = {
@@ -71,7 +71,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
     const { message } = toPlainError(error);
     if (error instanceof FailedRun) throw restUntilWoken(message);
     if (!(await store.finish(runId, execution, { error: message }))) throw new AttemptOver(fenced);
-    // Rests instead of ending the workflow, so that `retry` can continue it from its records.
+    // Rests instead of ending the workflow, so that `retry` can continue the run from its records.
     throw restUntilWoken(message);
   }
 }

@@ -1,4 +1,4 @@
-// A process that Restate calls over HTTP/2 to execute durable loops.
+// A worker: a process that Restate calls over HTTP/2 to execute durable loops.
 
 import { checkFields, type Checks, invalidOption, is, needed } from "../core/kit.ts";
 import type { NumberRule } from "../shared/errors/check-fields.ts";
@@ -30,7 +30,7 @@ type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
 async function serveHandlers(services: EndpointServices, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
-  // Drops the SDK's log, because the Restate server shows failed attempts.
+  // Drops the SDK's log, because the Restate server already shows failed attempts.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
@@ -207,10 +207,11 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   protected async end(): Promise<void> {
     here.leave(this);
     clearTimeout(this.#timer);
-    // Stops the server first, so that this worker records nothing more. Restate then calls the other workers immediately.
+    // Stops the server first, so that this worker records nothing more and Restate calls the other workers immediately.
     await this.#server?.stop();
     const ended = this.abandonAll();
-    // Waits a limited time for abandoned runs to call `resetStalls`: another worker has to execute this call, and there may be none.
+    // Waits only a limited time for abandoned runs to call `resetStalls`, because another worker must execute that call, and there may be
+    // none.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
     this.stopping.abort(new Error("The worker of this process was stopped."));
@@ -219,7 +220,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
 
   #lookSoon(): void {
     this.#timer = setTimeout(() => {
-      // Ignores an error of `#look`, for example while Restate restarts, because it is called again after `lookMs`.
+      // Ignores an error of `#look`, for example while Restate restarts, because `#look` is called again after `lookMs`.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
         if (!this.stopping.signal.aborted) this.#lookSoon();

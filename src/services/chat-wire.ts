@@ -1,4 +1,4 @@
-// Rules for Chat Completions requests. Several services share each list; `strictService` chooses the lists for a service.
+// Rules for Chat Completions requests. Several services share each list, and `strictService` chooses the lists for a service.
 
 import {
   emptyList,

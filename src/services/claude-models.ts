@@ -1,5 +1,5 @@
-// The rules of the Claude models as data. Source of the table: platform.claude.com/docs/en/build-with-claude/thinking, .../preserved-thinking,
-// .../mid-conversation-system-messages, .../models, and the model catalog of @ai-sdk/anthropic 4.0.105, all as of November 2026.
+// Describes the Claude models' rules as data. Sources: platform.claude.com/docs/en/build-with-claude/thinking, .../preserved-thinking,
+// .../mid-conversation-system-messages, .../models, and the model catalog of @ai-sdk/anthropic 4.0.105, as of November 2026.
 
 /** The values of `thinking.type`. */
 export type ClaudeThinking = "adaptive" | "enabled" | "disabled" | "between_tools";

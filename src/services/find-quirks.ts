@@ -43,8 +43,8 @@ function findService({ service, client, id }: Omit<ServiceFacts, "model">): Serv
   const byHost = services.find(({ address }) => address?.test(hostname));
   return (
     services.find(({ name }) => name === service) ??
-    // The hosts of OpenAI and Anthropic are the SDKs' defaults and prove little: a client's own `fetch` may send requests elsewhere.
-    // So the option `id` takes precedence over them.
+    // The hosts of OpenAI and Anthropic are the SDKs' defaults, and a client's own `fetch` may send requests elsewhere. So the option `id`
+    // takes precedence over them.
     (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??

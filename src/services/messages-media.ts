@@ -1,4 +1,4 @@
-// Rules about images and files in requests of the Messages API.
+// Rules for images and files in requests to the Messages API.
 
 import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, pixelsOf, sizeOf, sniffType, when } from "./rule-checks.ts";

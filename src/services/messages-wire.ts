@@ -1,4 +1,4 @@
-// Rules for requests of the Messages API, which Anthropic offers, and Bedrock for Anthropic's models.
+// Rules for requests to the Messages API, offered by Anthropic and, for Anthropic's models, by Bedrock.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

@@ -43,7 +43,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
   }
   const { type = findType(keywords), properties, items } = keywords;
   const branches = listOf(anyOf);
-  // An object or array keeps its properties and loses its branches, which only say which properties belong together.
+  // An object or array keeps its properties but loses its branches, which only say which properties belong together.
   if (branches.length === 0 || properties !== undefined || items !== undefined) return convertOne(keywords, type, conversion);
   const typed = branches.map((branch) => (type !== undefined && isRecord(branch) ? { type, ...branch } : branch));
   return { ...textsIn(keywords), anyOf: typed.map((branch) => convert(branch, conversion)) };
@@ -52,7 +52,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
 function convertOne(keywords: UnknownRecord, type: unknown, conversion: Conversion): UnknownRecord {
   if (type === undefined) return { ...textsIn(keywords), anyOf: anyType };
   const { properties, required, prefixItems: tuple, items: every, additionalProperties: rest, ...others } = keywords;
-  // The tuple is dropped, so `items` would also apply to its values. It then accepts everything.
+  // Without the tuple, `items` would also apply to the tuple's values, so it is replaced by a schema that accepts everything.
   const items = tuple === undefined ? every : {};
   const known = Object.entries(recordOf(properties));
   const names = new Set<unknown>(known.map(([name]) => name));
@@ -87,7 +87,7 @@ function refer(reference: string, texts: UnknownRecord, conversion: Conversion):
     definitions.set(name, undefined);
     definitions.set(name, convert(target, conversion));
   }
-  // While a definition that refers to itself is converted, it is not in `definitions` yet, so its source is read.
+  // A definition that refers to itself is not in `definitions` yet while it is converted, so the original is read instead.
   const told = recordOf(definitions.get(name) ?? target);
   const own = Object.entries(texts).filter(([keyword]) => !Object.hasOwn(told, keyword));
   return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };
@@ -124,7 +124,7 @@ function findType(node: UnknownRecord): unknown {
   const { type, enum: values, const: value } = node;
   if (type !== undefined) return type;
   const types = new Set([...listOf(values), ...("const" in node ? [value as Json] : [])].map(typeOf));
-  // The type follows from the values in `enum` if they have one type, or one type and null.
+  // Derives the type from the values in `enum`, if they all have one type, or one type and null.
   if (types.size > 0) return types.size === 1 ? [...types][0] : types.size === 2 && types.has("null") ? [...types] : undefined;
   return typeByKeyword.find(([, keywords]) => keywords.some((keyword) => keyword in node))?.[0];
 }

@@ -1,4 +1,4 @@
-// Patterns that a service's quirks and its rules share.
+// Patterns that both the quirks and the rules of a service use.
 
 /**
  * Matches valid names of tool parameters: `tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`

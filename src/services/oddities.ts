@@ -1,4 +1,4 @@
-// How services' streams deviate from the API that they implement. `strictService` of `turnwright/testing` simulates these oddities.
+// Describes how services' streams deviate from the API they implement. `strictService` in `turnwright/testing` simulates these oddities.
 
 /** One way in which a Chat Completions stream can deviate. */
 export type ChatOddity =

@@ -1,4 +1,4 @@
-// Rules for requests of the Responses API, which OpenAI and Azure offer.
+// Rules for requests to the Responses API, offered by OpenAI and Azure.
 
 import {
   refuseLength,

@@ -1,4 +1,4 @@
-// Helpers for rules. Most return the message of a refusal, or undefined.
+// Helpers for rules. Most return the message of a refusal, or undefined for a valid request.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -7,7 +7,7 @@ import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequ
 /** Returns the message with which a rule refuses a request, or undefined. */
 export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
   if (rule.breaks === undefined) return rule.refuses(request);
-  // The cast is safe: a rule's functions only get the request, or a part from the list that the rule names in `of`.
+  // Safe cast: a rule's functions get only the request, or a part from the list that the rule names in `of`.
   const { of: list, breaks, says } = rule as RuleAbout<unknown> & { readonly of?: PartList };
   const parts: readonly unknown[] = list === undefined ? [request] : request[list];
   for (const part of parts) if (breaks(part, request)) return typeof says === "string" ? says : says(part, request);

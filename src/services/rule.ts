@@ -1,6 +1,5 @@
-// A rule of a model service, from its documentation or from a public report. `strictService` of `turnwright/testing` refuses requests that
-// break a rule. Adapters do not import rules, and these files have only lists of objects at their top level, so rules stay out of the
-// bundles of adapters.
+// A rule of a model service, taken from its documentation or a public report. `strictService` in `turnwright/testing` refuses requests that
+// break a rule. Adapters do not import rules, so that their bundles stay small.
 
 import type { UnknownRecord } from "../shared/guards.ts";
 

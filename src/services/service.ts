@@ -1,5 +1,5 @@
-// The types of the table in services.ts. Its rows are the model services, with their quirks as data, from which adapters build requests
-// that the service accepts. `strictService` of `turnwright/testing` uses rules (rule.ts) instead, to refuse what the service refuses.
+// Types for the table in services.ts. Each row is a model service with its quirks, from which adapters build requests that the service
+// accepts. Rules for `strictService` are in rule.ts.
 
 import type { Json, ToolDefinition } from "../core/index.ts";
 import type { MediaLimits } from "../shared/adapters/fit-media.ts";

@@ -1,5 +1,5 @@
-// The model services, one row each, with the reports that document each quirk. Adapters read these rows. The rules for `strictService` are
-// in other files, so that they stay out of the bundles of adapters.
+// The model services, one row each, with the reports that document each quirk. Adapters read these rows. Rules for `strictService` are in
+// other files, so that adapters do not bundle them.
 
 import {
   anthropicMedia,
@@ -77,7 +77,7 @@ const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  // Matches the provider names of the package @ai-sdk/openai.
+  // Matches the provider names that the package @ai-sdk/openai uses.
   id: /^openai\.(?:chat|responses)$/,
   quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
@@ -116,8 +116,8 @@ export const anthropic: Service = {
 /** All known services. If several services match an address, the first one counts. */
 export const services: readonly Service[] = [
   openai,
-  // Azure runs OpenAI's models with OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models, without
-  // verified support for the beta `thinking-binding-controls` (github.com/pydantic/pydantic-ai/issues/8037).
+  // Azure runs OpenAI's models by OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models; its
+  // support for the beta `thinking-binding-controls` is not verified (github.com/pydantic/pydantic-ai/issues/8037).
   {
     ...openai,
     name: "azure",
@@ -126,11 +126,11 @@ export const services: readonly Service[] = [
     claudeQuirks: { media: anthropicMedia, refusesBinding: true },
     id: /^(?:az|azure)(?:$|[.\-_])/,
   },
-  // Bedrock has several addresses, also in private networks and in China. It refuses the beta `thinking-binding-controls`
-  // (github.com/earendil-works/pi), and no support is verified on Bedrock Mantle (github.com/pydantic/pydantic-ai/issues/8037). Bedrock,
-  // behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when using
-  // toolUse and toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196). It also
-  // refuses empty text (github.com/vercel/ai/issues/14618).
+  // Bedrock also has addresses in private networks and in China. It refuses the beta `thinking-binding-controls`
+  // (github.com/earendil-works/pi); support on Bedrock Mantle is not verified (github.com/pydantic/pydantic-ai/issues/8037). Behind any
+  // gateway, it refuses a request without tools if its messages contain calls: "The toolConfig field must be defined when using toolUse and
+  // toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196). It also refuses empty
+  // text (github.com/vercel/ai/issues/14618).
   {
     name: "bedrock",
     address: /(?:^|\.)bedrock[\w-]*\.[\w-]+\.(?:(?:vpce\.)?amazonaws\.com(?:\.cn)?|api\.aws)$/,
@@ -146,7 +146,7 @@ export const services: readonly Service[] = [
     quirks: { echoReasoning: undefined },
   },
   anthropic,
-  // Alibaba's DashScope requires a user message (github.com/langfuse/langfuse/issues/10513). It refuses a forced call while a Qwen model
+  // DashScope (Alibaba) requires a user message (github.com/langfuse/langfuse/issues/10513), and refuses a forced call while a Qwen model
   // thinks (github.com/cloudwego/eino/issues/994). The field `enable_thinking` turns thinking off. QwQ and Qwen3 Thinking always think, and
   // their chat template writes the opening tag (github.com/theroyallab/tabbyAPI/issues/309, github.com/vllm-project/vllm/issues/31045).
   {
@@ -158,11 +158,11 @@ export const services: readonly Service[] = [
     everywhere: [{ model: /\bqwq\b|qwen3.*-thinking-2507/i, quirks: { thinkTags: "opened" } }],
   },
   // DeepSeek V4 thinks unless the request turns thinking off. While it thinks, it refuses a forced call
-  // (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must have `reasoning_content`
+  // (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must contain `reasoning_content`
   // (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but `deepseek-reasoner` has
   // required it since V3.2 (github.com/continuedev/continue/issues/10193, github.com/langgenius/dify-official-plugins/issues/2306). R1
-  // always thinks, and its chat template writes the opening tag (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash sees images:
-  // `deepseek-flash` and the old names of V4 Flash (github.com/yilewang/llm-for-zotero/issues/143,
+  // always thinks, and its chat template writes the opening tag (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash accepts
+  // images, as `deepseek-flash` and under V4 Flash's old names (github.com/yilewang/llm-for-zotero/issues/143,
   // github.com/langgenius/dify-official-plugins/issues/3867).
   {
     name: "deepseek",
@@ -185,9 +185,9 @@ export const services: readonly Service[] = [
     id: /^fireworks/,
     quirks: { maxTokensField: "max_tokens" },
   },
-  // Google's endpoints with OpenAI's API. From Gemini 3 on, the first call of a message needs a thought signature, and calls from other
-  // models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also runs
-  // Claude models, with the limits of Anthropic, and refuses unknown betas.
+  // Google's endpoints that implement OpenAI's API. From Gemini 3 on, a message's first call needs a thought signature, and calls from
+  // other models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also
+  // runs Claude models, with Anthropic's limits, and refuses unknown betas.
   {
     name: "google",
     address: /(?:^|[.-])(?:generativelanguage|aiplatform(?:\.\w+\.rep)?)\.googleapis\.com$/,
@@ -202,8 +202,8 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // Groq accepts at most 128 tools and 4 stop sequences (types of groq-sdk 1.6.0). JSON mode is refused with tools (@ai-sdk/groq 4.0.84).
-  // Groq can hide reasoning, and refuses `reasoning_content` (github.com/janhq/jan/issues/8136).
+  // Groq accepts at most 128 tools and 4 stop sequences (types of groq-sdk 1.6.0) and refuses JSON mode with tools (@ai-sdk/groq 4.0.84).
+  // It can hide reasoning, and refuses `reasoning_content` (github.com/janhq/jan/issues/8136).
   {
     name: "groq",
     address: /(?:^|\.)groq\.com$/,
@@ -217,15 +217,15 @@ export const services: readonly Service[] = [
       echoReasoning: undefined,
     },
   },
-  // LiteLLM's proxy. Its models may run on Bedrock under any name, so tools are declared if the messages have calls.
+  // LiteLLM is a proxy whose models may run on Bedrock under any name, so tools are declared whenever the messages contain calls.
   {
     name: "litellm",
     port: "4000",
     id: /^litellm/,
     quirks: { declaresOldTools: true },
   },
-  // llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model
-  // thinks. It also refuses a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
+  // llama-server treats a tool choice in object form as "auto". It refuses two assistant messages at the end (or one, if the model thinks),
+  // and a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
   {
     name: "llama-server",
     port: "8080",
@@ -239,7 +239,8 @@ export const services: readonly Service[] = [
       ...grammarPatterns,
     },
   },
-  // LM Studio accepts `tool_choice` only as a word (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670), separates reasoning, and runs llama.cpp.
+  // LM Studio runs llama.cpp. It accepts `tool_choice` only as a string (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670), and
+  // separates reasoning from text.
   {
     name: "lm-studio",
     port: "1234",
@@ -253,7 +254,7 @@ export const services: readonly Service[] = [
       ...grammarPatterns,
     },
   },
-  // Meta's Model API accepts only the choice "auto" (github.com/LiveBench/LiveBench/issues/499).
+  // Meta's Model API accepts only the tool choice "auto" (github.com/LiveBench/LiveBench/issues/499).
   {
     name: "meta",
     address: /^api\.(?:meta\.ai|llama\.com)$/,
@@ -267,10 +268,9 @@ export const services: readonly Service[] = [
     id: /^minimax/,
     quirks: { maxTokensField: "max_tokens" },
   },
-  // Mistral's own API. The rules about order and ids are part of the models' chat template, so they hold at other services too
-  // (github.com/NousResearch/hermes-agent/issues/20154, github.com/karthink/gptel/issues/1203,
-  // github.com/charmbracelet/crush/issues/279). A conversation must end with a user or tool message
-  // (github.com/QuantumNous/new-api/issues/2858).
+  // Mistral's own API. A conversation must end with a user or tool message (github.com/QuantumNous/new-api/issues/2858). The rules about
+  // order and ids come from the models' chat template, so other services have them too (github.com/NousResearch/hermes-agent/issues/20154,
+  // github.com/karthink/gptel/issues/1203, github.com/charmbracelet/crush/issues/279).
   {
     name: "mistral",
     address: /(?:^|\.)mistral\.ai$/,
@@ -290,12 +290,12 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // Kimi models think unless the request turns thinking off, and K3 always thinks. While they think, they refuse a forced call, except that
-  // K3 accepts "required" (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls
-  // must have `reasoning_content` (github.com/earendil-works/pi/issues/8075). K2.7 refuses to stop thinking
-  // (github.com/can1357/oh-my-pi/issues/3852). Models from K2.5 on set `temperature` and `top_p` themselves
-  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect ids such as
-  // "functions.read:0" back. Tool names begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
+  // Kimi models think unless the request turns thinking off. K3 always thinks, and K2.7 refuses to stop
+  // (github.com/can1357/oh-my-pi/issues/3852). While they think, they refuse a forced call, but K3 accepts "required"
+  // (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls must contain
+  // `reasoning_content` (github.com/earendil-works/pi/issues/8075). From K2.5 on, models set `temperature` and `top_p` themselves
+  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). Call ids must look like
+  // "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
   {
     name: "moonshot",
     address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,
@@ -313,7 +313,7 @@ export const services: readonly Service[] = [
     ],
   },
   // Ollama ignores `tool_choice` (openai/openai.go in github.com/ollama/ollama), and refuses two assistant messages at the end
-  // (github.com/NousResearch/hermes-agent/issues/80265). It separates reasoning, which can be turned off for each model.
+  // (github.com/NousResearch/hermes-agent/issues/80265). It separates reasoning from text, and reasoning can be turned off for each model.
   {
     name: "ollama",
     address: /(?:^|\.)ollama\.com$/,
@@ -330,10 +330,10 @@ export const services: readonly Service[] = [
       media: ollamaMedia,
     },
   },
-  // OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094), and more endpoints
-  // support a word than an object. It separates reasoning. The GLM models accept only "auto", as at z.ai.
-  // Kimi and DeepSeek V4 refuse a forced call while they think, as they do at their own services. The field `reasoning` turns thinking off
-  // (openrouter.ai/docs/use-cases/reasoning-tokens), but Kimi K2 Thinking and K2.7 always think
+  // OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094); more endpoints accept a
+  // string than an object. It separates reasoning from text. GLM models accept only "auto", as at z.ai. Kimi and DeepSeek V4 refuse a
+  // forced call while they think, as at their own services. The field `reasoning` turns thinking off
+  // (openrouter.ai/docs/use-cases/reasoning-tokens), except for Kimi K2 Thinking and K2.7, which always think
   // (github.com/AgentFlocks/flocks/pull/620).
   {
     name: "openrouter",
@@ -346,7 +346,7 @@ export const services: readonly Service[] = [
         model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/,
         quirks: { forcedChoice: { reasoning: { enabled: false } } },
       },
-      // OpenRouter may run these models at Alibaba, so tool names follow Alibaba's rule.
+      // OpenRouter may run these models at Alibaba, so tool names must follow Alibaba's rule.
       { model: /^qwen\//, quirks: { toolNames: qwenNames } },
       { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, quirks: { forcedChoice: "never" } },
     ],
@@ -357,8 +357,8 @@ export const services: readonly Service[] = [
     id: /^together/,
     quirks: { maxTokensField: "max_tokens" },
   },
-  // Chat templates of local models require that user and assistant messages alternate. vLLM has renamed `reasoning_content` to
-  // `reasoning` (vllm/entrypoints/openai/chat_completion/protocol.py).
+  // The chat templates of local models require alternating user and assistant messages. vLLM has renamed `reasoning_content` to `reasoning`
+  // (vllm/entrypoints/openai/chat_completion/protocol.py).
   {
     name: "vllm",
     port: "8000",
@@ -367,9 +367,8 @@ export const services: readonly Service[] = [
     models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, quirks: { echoReasoning: "reasoning" } }],
   },
   // xAI refuses a message without content: "Each message must have at least one content element."
-  // (github.com/langchain-ai/langchain/issues/34140).
-  // Grok itself provides a tool called "web_search": "custom function name "web_search" is reserved"
-  // (github.com/earendil-works/pi/issues/8661, github.com/nicobailon/pi-web-access/issues/138).
+  // (github.com/langchain-ai/langchain/issues/34140). It reserves the tool name "web_search" for Grok's own tool: "custom function name
+  // "web_search" is reserved" (github.com/earendil-works/pi/issues/8661, github.com/nicobailon/pi-web-access/issues/138).
   {
     name: "xai",
     address: /(?:^|\.)x\.ai$/,
@@ -377,8 +376,8 @@ export const services: readonly Service[] = [
     quirks: { callText: "(Calls tools.)", emptyText: "(empty)" },
     everywhere: [{ model: /grok/i, quirks: { toolNames: /^(?!web_search$)/ } }],
   },
-  // z.ai accepts only the choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635). It refuses
-  // requests without a user message (github.com/anomalyco/opencode/issues/2557).
+  // z.ai accepts only the tool choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635). It
+  // refuses requests without a user message (github.com/anomalyco/opencode/issues/2557).
   {
     name: "zai",
     address: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,

@@ -1,5 +1,5 @@
-// Converts tool schemas for services that refuse parts of JSON Schema. The results may accept more than the schemas, so the run validates
-// the arguments with the schema itself.
+// Converts tool schemas for services that refuse parts of JSON Schema. A converted schema may accept more, so the run validates arguments
+// against the original.
 
 import { isRecord, memoize } from "../core/kit.ts";
 import type { JsonSchema, ToolDefinition } from "../core/index.ts";

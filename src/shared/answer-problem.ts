@@ -1,4 +1,4 @@
-// Explains why an answer from outside is not valid for its wait.
+// Explains why an outside answer is not valid for the call that waits for it.
 
 import type { Issue, Json } from "../core/types/common.ts";
 import type { WaitingCall } from "../core/types/tool-outcome.ts";
@@ -42,7 +42,7 @@ function findCustomProblem(wait: AnsweredWait, given: Json): Problem | undefined
     if (given["kind"] !== "result") return [describeKind(given)];
   }
   const answer = toRecordedAnswer(wait, given);
-  // Null is the automatic answer when a wait's time is up, so it is valid only for a wait with a time limit.
+  // Null is the automatic answer after a timeout, so it is valid only if the wait has a time limit.
   return answer === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, answer);
 }
 

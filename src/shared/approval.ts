@@ -1,5 +1,4 @@
-// Requests decisions about tool calls. A call that needs a decision runs only if it is approved explicitly, within the time
-// limit.
+// Requests decisions about tool calls. A call that needs one runs only if it is approved explicitly within the time limit.
 
 import type { Approve } from "../core/types/middleware-options.ts";
 import type { ApprovalView } from "../core/types/tool.ts";

@@ -67,7 +67,7 @@ export function issue(message: string, field?: string): { readonly issues: reado
 
 const misfit = "does not fit the schema";
 
-// Limits how much a model reads, because arguments may be huge or hostile.
+// These limits apply to messages for the model, because arguments may be huge or hostile.
 const maxIssues = 20;
 const maxMessageLength = 300;
 const maxPathLength = 16;
@@ -100,7 +100,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, maxMessageLength) : misfit;
-  // Copies to a plain array, because arktype's `path` is an instance of a subclass of Array, whose methods return such instances.
+  // Copies the path to a plain array, because arktype's paths are instances of a subclass of Array.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, maxPathLength), toKey) };
 }
 

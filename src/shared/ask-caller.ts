@@ -1,4 +1,4 @@
-// Calls the caller's functions from middleware, with a time limit.
+// Lets middleware call the caller's functions with a time limit.
 
 import type { Clock } from "../core/types/common.ts";
 import { onAbort } from "./signals.ts";

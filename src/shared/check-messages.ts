@@ -1,4 +1,4 @@
-// Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
+// Checks a conversation before it is sent. Each call needs exactly one result, directly after its assistant message.
 
 import type { Message, ToolMessage, UserMessage } from "../core/types/message.ts";
 import { LoopError } from "./errors/loop-error.ts";

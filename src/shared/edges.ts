@@ -1,6 +1,5 @@
-// Functions that a run needs only when something is wrong: they write error messages, give advice on mistakes, read SDK errors, and
-// remove credentials. The loop calls them through `edges`. Importing the main entry or an adapter installs them. If a program uses
-// neither, a bundler leaves them out: messages then give no advice, provider errors have the code "server", and the redaction hides more.
+// Functions needed only when something is wrong, such as error messages and advice. The main entry and all adapters install them in
+// `edges`; programs that import neither do not bundle them, and get shorter messages.
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
 import type { Middleware } from "../core/types/middleware.ts";

@@ -1,4 +1,4 @@
-// Estimates the tokens of images and files. Services count pixels, pages, seconds or text, and never the length of the base64.
+// Estimates the tokens of images and files. Services count pixels, pages, seconds or text, but never the base64 length.
 
 import { isRecord } from "./guards.ts";
 import { readImageSize } from "./image-size.ts";

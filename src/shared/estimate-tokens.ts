@@ -1,4 +1,4 @@
-// Estimates the number of tokens in a text.
+// Estimates how many tokens a text has.
 
 /** The approximate size of a token, in UTF-8 bytes. */
 export const bytesPerToken = 4;
@@ -14,7 +14,7 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // Skips the second half of a surrogate pair, because the four bytes of the pair were already counted.
+    // Skips the second half of a surrogate pair, because all four bytes of the pair are already counted.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;

@@ -1,5 +1,5 @@
-// One row for each event type. Logs, hosts, pages, tracing and the tests' recorder read it. A new event needs a row here, its type
-// in src/core/types/loop-event.ts, and the code that sends it.
+// Describes each event type in one row, for logs, hosts, pages, tracing and the test recorder. A new event needs a row here, a type in
+// src/core/types/loop-event.ts, and the code that sends it.
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
 
@@ -55,7 +55,7 @@ export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof Loop
   "tool-args-end": { log: "arguments", facts: ["args"] },
   "tool-start": { log: "arguments", facts: ["args"] },
   "tool-progress": { log: "progress", facts: ["data"], isPiece: true },
-  // Only emitted data becomes a span event, because text arrives in many pieces.
+  // Records only emitted data as span events, because emitted text arrives in too many pieces.
   "tool-emit": { log: "progress", isPiece: true, span: { part: "emit.name" } },
   "tool-end": { log: "result", facts: ["outcome"] },
   notice: { log: "event", facts: ["kind"], isMark: true },

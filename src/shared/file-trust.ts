@@ -1,5 +1,5 @@
-// Decides which symbolic links to a private file may be followed, and which file modes let other users read it. Imports nothing
-// from Node, so that browsers can load this file.
+// Decides which symbolic links to a private file may be followed, and which file modes let other users read it. Imports nothing from Node,
+// because browsers load this file too.
 
 export interface FileFacts {
   readonly mode: number;

@@ -1,4 +1,4 @@
-// Reads an image's width and height from its first bytes. Formats: PNG, GIF, JPEG and WebP.
+// Reads an image's width and height from its first bytes, for PNG, GIF, JPEG and WebP.
 
 export interface ImageSize {
   readonly width: number;
@@ -14,7 +14,7 @@ export function readImageSize(base64: string, mediaType: string): ImageSize | un
   if (read === undefined) return undefined;
   const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? maxHeadLength : 64));
   const size = read(bytes);
-  // Bytes beyond the end are NaN, so the size may be NaN, and the comparisons fail.
+  // Bytes beyond the end are read as NaN, so an incomplete size fails these comparisons.
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 

@@ -1,4 +1,4 @@
-// Copies, compares and writes plain data. Values from tools and records from journals may contain anything.
+// Copies, compares and writes JSON data. Values from tools and journal records may contain anything.
 
 import type { Json } from "../core/types/common.ts";
 import { setField, type UnknownRecord } from "./guards.ts";
@@ -95,7 +95,7 @@ function decodeObject(text: string): unknown {
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // `for … in`, because it creates no temporary array of the values.
+  // Uses `for … in` because it creates no temporary array.
   for (const key in value) freezeDeep(value[key]);
   return value;
 }
@@ -170,7 +170,7 @@ function copyValue(given: unknown, depth: number, isSorted: boolean): Value {
   const { toJSON } = (given ?? nothing) as { readonly toJSON?: unknown };
   const value: unknown = typeof toJSON === "function" ? Reflect.apply(toJSON, given, [""]) : given;
   if (typeof value === "object") return value === null ? null : copyObject(value, depth + 1, isSorted);
-  // Adding 0 turns -0 into 0, as `JSON.stringify` does.
+  // Adds 0 to turn -0 into 0, as `JSON.stringify` does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") throw new TypeError("a BigInt");
   return typeof value === "string" || typeof value === "boolean" ? value : undefined;
@@ -199,7 +199,7 @@ function copyObject(value: object, depth: number, isSorted: boolean): Json {
  * differences. It is not secure: a deliberate search can find two strings with the same digest.
  */
 export function digest(text: string): string {
-  // Two 32-bit numbers. Each is multiplied by its own constant and mixed into the other.
+  // Mixes the text into two 32-bit numbers. Each is multiplied by its own constant and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {
@@ -209,7 +209,7 @@ export function digest(text: string): string {
   }
   low = scatter(low ^ (high >>> 11));
   high = scatter(high ^ low);
-  // 21 bits of `high` and 32 bits of `low` make 53 bits, which a number represents exactly.
+  // Combines 21 bits of `high` with 32 bits of `low`, because a number represents 53 bits exactly.
   return ((high >>> 11) * 2 ** 32 + (low >>> 0)).toString(16).padStart(14, "0");
 }
 

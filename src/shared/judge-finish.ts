@@ -1,4 +1,4 @@
-// Decides what the end of an answer means. Services use different finish reasons, and some send a wrong one.
+// Decides what the end of an answer means, because services use different finish reasons and some send a wrong one.
 
 import { edges } from "./edges.ts";
 import type { FinishReason, StreamResult } from "../core/types/provider.ts";
@@ -9,8 +9,8 @@ import { providerError } from "./errors/provider-error.ts";
 
 /** The finish reasons of all services, in lower case, grouped by service. Servers and gateways add some, or pass on those of another API. */
 const knownWords: FinishWords = new Map<string, FinishReason>([
-  // Anthropic, also in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
-  // `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues.
+  // Finish reasons from Anthropic, which gateways also use in Chat Completions (github.com/maximhq/bifrost/issues/617,
+  // github.com/aws-samples/bedrock-access-gateway/issues/11). After `compaction` (beta), the summary is sent back and the model continues.
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
   ["tool_use", "tool-calls"],
@@ -19,8 +19,8 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["model_context_window_exceeded", "context-full"],
   ["pause_turn", "paused"],
   ["compaction", "paused"],
-  // OpenAI, also in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133). `steered` is not listed, because it occurs only on
-  // WebSocket connections, where another response follows.
+  // Finish reasons from OpenAI, which gateways also use in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133). `steered` is not
+  // listed, because it occurs only on WebSockets, where another response follows.
   ["stop", "stop"],
   ["completed", "stop"],
   ["tool_calls", "tool-calls"],
@@ -28,13 +28,13 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
   ["max_messages", "length"],
   ["content_filter", "content-filter"],
-  // The AI SDK.
+  // Finish reasons from the AI SDK.
   ["tool-calls", "tool-calls"],
   ["content-filter", "content-filter"],
-  // Text Generation Inference (github.com/huggingface/text-generation-inference/pull/2344).
+  // Finish reason from Text Generation Inference (github.com/huggingface/text-generation-inference/pull/2344).
   ["eos_token", "stop"],
-  // Gemini. Its OpenAI endpoint writes "function_call_filter: MALFORMED_FUNCTION_CALL" and "content_filter: PROHIBITED_CONTENT"
-  // (generativelanguage.googleapis.com, September 2026).
+  // Finish reasons from Gemini. Its OpenAI endpoint writes "function_call_filter: MALFORMED_FUNCTION_CALL" and "content_filter:
+  // PROHIBITED_CONTENT" (generativelanguage.googleapis.com, September 2026).
   ["function_call_filter", "malformed-call"],
   ["malformed_function_call", "malformed-call"],
   ["unexpected_tool_call", "malformed-call"],
@@ -52,19 +52,20 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["too_many_tool_calls", "error"],
   ["no_image", "error"],
   ["image_other", "error"],
-  // Together.
+  // Finish reason from Together.
   ["eos", "stop"],
-  // Mistral, when the context is full.
+  // Finish reason from Mistral when the context is full.
   ["model_length", "context-full"],
-  // OpenRouter and Mistral, instead of an error event.
+  // OpenRouter and Mistral send this finish reason instead of an error event.
   ["error", "error"],
-  // Zhipu (github.com/pydantic/pydantic-ai/issues/7678, github.com/earendil-works/pi/issues/1750). `abort`: also SGLang and vLLM.
+  // Finish reasons from Zhipu (github.com/pydantic/pydantic-ai/issues/7678, github.com/earendil-works/pi/issues/1750). SGLang and vLLM also
+  // send `abort`.
   ["sensitive", "content-filter"],
   ["network_error", "error"],
   ["abort", "error"],
-  // DeepSeek.
+  // Finish reason from DeepSeek.
   ["insufficient_system_resource", "error"],
-  // Bedrock (github.com/pydantic/pydantic-ai/issues/7816).
+  // Finish reason from Bedrock (github.com/pydantic/pydantic-ai/issues/7816).
   ["guardrail_intervened", "content-filter"],
 ]);
 
@@ -115,7 +116,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
   "context-full": [toolCalls, completed("length"), "no-output"],
   refusal: [completed("refusal")],
   "content-filter": [completed("content-filter")],
-  // The loop answers the received calls, and requests another message.
+  // A malformed call does not end the run: the loop answers the calls that arrived, and requests another message.
   "malformed-call": [toolCalls],
   paused: [unfinished],
   continue: [unfinished],
@@ -125,7 +126,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
 
 export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return toError("stream-ended-early", finish, raw);
-  // Unknown finish reasons count as "unknown", because an untyped provider may send any.
+  // Treats other values as "unknown", because a provider without types may send any finish reason.
   const isKnown = Object.hasOwn(verdicts, finish);
   const [first, second = first, third = second] = verdicts[isKnown ? finish : "unknown"];
   const withoutCalls = text ? second : third;

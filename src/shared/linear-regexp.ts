@@ -1,5 +1,4 @@
-// Runs regular expressions written by users, models or servers. With RE2, the time is proportional to the length of the text for
-// any pattern.
+// Runs regular expressions from users, models or servers. RE2 needs time proportional to the text's length, whatever the pattern.
 
 import { RE2JS } from "re2js";
 import { toPlainError } from "./plain-error.ts";
@@ -80,7 +79,7 @@ function findPatternProblem(expression: string, flags: string): string | undefin
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // Keeps only the reason, which follows the expression and a colon in the engine's message.
+    // Keeps only the reason, which the engine's message puts after the expression and a colon.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }

@@ -1,4 +1,4 @@
-// Finds out whether an image or a file is base64, text or a URL, and which media type it has. Fetches nothing.
+// Finds out whether an image or a file is base64, text or a URL, and determines its media type. Fetches nothing.
 
 import type { ContentPart } from "../core/types/common.ts";
 import { memoize } from "./promises.ts";

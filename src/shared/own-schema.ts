@@ -1,4 +1,4 @@
-// Makes the schemas of this library's own tools.
+// Builds the schemas of this library's own tools.
 
 import type { Json, JsonSchema, StandardResult, StandardSchema } from "../core/types/common.ts";
 import { edges } from "./edges.ts";

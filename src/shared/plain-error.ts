@@ -1,4 +1,4 @@
-// Reads untrusted values: fields of unknown types, and thrown values, which it converts to plain data without credentials.
+// Reads untrusted values: fields of unknown type, and thrown values, which become JSON data without credentials.
 
 import type { Json, PlainError, Usage } from "../core/types/common.ts";
 import { toCounts } from "./count-usage.ts";

@@ -1,4 +1,4 @@
-// Continues without a promise if a value is ready. Each unnecessary `await` in the loop costs time in runs with many cheap calls.
+// Avoids promises for values that are already available, because each unnecessary `await` slows down runs with many cheap calls.
 
 import { isThenable } from "./guards.ts";
 
@@ -33,7 +33,7 @@ export function dropIterator(iterator: Pick<AsyncIterator<unknown, unknown>, "re
   try {
     dropPromise(iterator?.return?.());
   } catch {
-    // Errors are ignored, because nobody waits for the iterator.
+    // Ignores the error, because nobody waits for the iterator.
   }
 }
 

@@ -1,5 +1,5 @@
-// Removes secrets that follow their name: in JSON (even inside a JSON string), YAML, query strings, headers, environment
-// variables and command-line options.
+// Removes secrets that follow their name, as in JSON (even inside a JSON string), YAML, query strings, headers, environment variables and
+// command-line options.
 
 import { redacted } from "./edges.ts";
 
@@ -9,7 +9,7 @@ function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; rea
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
     "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
   ].join("|");
-  // Words that must be the whole name, because they are too short to search for in longer names.
+  // Words that must be the whole name, because they are too short to search for inside longer names.
   const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
   return {
     ofFields: new RegExp(`${anywhere}|^(?:${whole}|tokens)$`),
@@ -113,7 +113,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // In "Unexpected token: …", which parsers write, "token" does not mean a secret.
+  // Skips "Unexpected token: …", a parser's error message, where "token" is not a secret.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-maxNameLength), isAssigned)) {

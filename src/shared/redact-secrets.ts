@@ -1,5 +1,5 @@
-// Removes credentials from text, URLs and data, in time proportional to the length of the text. To guarantee this, a pattern that can match
-// anywhere either consumes the text that it reads, or reads a limited number of characters.
+// Removes credentials from text, URLs and data, in time proportional to the text's length. So a pattern that can match anywhere must
+// consume what it reads, or read a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import { redacted } from "./edges.ts";
@@ -46,19 +46,19 @@ function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])
 
 /** The patterns of credentials. Each is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /* @__PURE__ */ (() => [
-  // Matches the error with which `fetch` quotes an invalid header value, for example a key that was read with a line break.
+  // Matches `fetch`'s error about an invalid header value, which quotes the value, for example a key with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     redacted,
   ],
-  // Matches a private key without the line "BEGIN PRIVATE KEY".
+  // Matches a private key that lacks the line "BEGIN PRIVATE KEY".
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...makePrefixed(),
-  // Matches all words joined by dots, so that they are read only once. A web token may begin in the middle of the match.
+  // Matches all words joined by dots at once, so that each is read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Does not match a plain word, as in "Basic authentication failed".
+  // Does not match an ordinary word, as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -178,7 +178,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // Also reads the rest of the URL, because a parameter may contain another URL.
+  // Continues after the first match, because a parameter may contain another URL.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -253,7 +253,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
     }
     fields.push([redactText(key, maxKeyLength), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
-  // `fromEntries` makes "__proto__" an ordinary key, because it defines keys instead of assigning them.
+  // `fromEntries` treats "__proto__" as an ordinary key, whereas an assignment would set the prototype.
   return Object.fromEntries(fields);
 }
 

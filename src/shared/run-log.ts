@@ -1,4 +1,4 @@
-// The types of a parsed run log. Times are in milliseconds since 1970, durations in milliseconds.
+// Types of a parsed run log. Times are in milliseconds since 1970, durations in milliseconds.
 
 import type { Json, JsonSchema, PlainError, ProviderError } from "../core/types/common.ts";
 import type { LoopEvents } from "../core/types/loop-event.ts";

@@ -1,4 +1,4 @@
-// Abort signals, clocks and timers.
+// Helpers for abort signals, clocks and timers.
 
 import type { Clock } from "../core/types/common.ts";
 

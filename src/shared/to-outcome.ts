@@ -1,4 +1,4 @@
-// Makes outcomes from the values that tools return, and writes them for the model.
+// Creates outcomes from the values that tools return, and writes them as text for the model.
 
 import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
 import type { Steps } from "./cancellation/deadline.ts";
@@ -10,7 +10,7 @@ import type { OutsideResult } from "../core/types/middleware-options.ts";
 import type { Deferred, ToolResult } from "../core/types/tool.ts";
 import { cutText, quote } from "./texts.ts";
 
-// Global symbols, so that values from every loaded copy of the package are recognized.
+// These symbols are global, so that values from every loaded copy of the package are recognized.
 export const resultBrand: unique symbol = Symbol.for("turnwright.ToolResult");
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 export const fatalBrand: unique symbol = Symbol.for("turnwright.FatalToolError");
@@ -75,7 +75,7 @@ export function isQuestion<Asked extends WaitedFor>(
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error, fromPage = false } = value;
-  // Any other value must be refused, because it would pass as a result from the server.
+  // Rejects any other value, which would otherwise pass as a result from the server.
   if (typeof fromPage !== "boolean") return false;
   return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
 }
@@ -167,7 +167,8 @@ export function toPreliminary(value: unknown): Json | undefined {
 export function lossyKindOf(value: unknown): string | undefined {
   if (isThenable(value)) return "a promise, which has to be awaited first";
   if (!isRecord(value)) return undefined;
-  // Reading the global variable `Response` would make Node load its `fetch`, which takes longer than a whole short run.
+  // Checks the tag instead of the global `Response`, because reading that would make Node load `fetch`, which takes longer than a short
+  // run.
   const tag: unknown = Reflect.get(value, Symbol.toStringTag);
   if (tag === "Map" || tag === "Set") return `a ${tag}`;
   if (tag === "Response") return "a Response, whose body has to be read first, for example with `await response.json()`";
@@ -220,7 +221,7 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   const { kind, call } = outcome;
   if (kind === "completed") return outcome.data;
   if (kind === "deferred") return { status: "awaiting_result" };
-  // Cuts the name, because a model may write a very long one, and each later request would repeat it.
+  // Cuts the name, because a model may write a very long one that each later request would repeat.
   const name = cutText(call.name, 64);
   if (kind === "blocked") {
     const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";

@@ -219,7 +219,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const lock = await first.lock(id);
   const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
-    // Each change replaces all messages: in round 3, for example, with 3 messages. A reader that sees another count has read half a change.
+    // Each change replaces all messages: round 3, for example, writes 3 messages. A reader that sees another number has read half a change.
     for (const round of rounds) {
       const messages = Array.from({ length: round }, () => user(`${round}`));
       await lock.append({ from: 0, messages, state: stateOf(round) });
@@ -231,7 +231,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
-      // Gives the writer time to run, because reading a store in memory may never pause.
+      // Gives the writer time to run, because reading from a store in memory may never pause.
       await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, 0));
     }
   };

@@ -28,7 +28,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
   const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
     if (added.length === 0) throw error;
   });
-  // If the second run failed, the steps that it did not reach prove nothing.
+  // Ignores steps that were not reached if the second run failed, because they prove nothing.
   const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;
@@ -67,7 +67,7 @@ const stepPattern = /^(.*)\/(@[^/]+|tool)\/(.*)$/;
 
 /** True for a step of an inner call or nested run that a durable tool may have abandoned before it ended, such as the loser of a race. */
 function isAbandoned(key: string, keys: readonly string[]): boolean {
-  // A question asked by an inner call or nested run: only these have paths as ids.
+  // Matches a question asked by an inner call or a nested run, because only these have paths as ids.
   if (/^wait\/[^/]+\/.+\/\d+\/(asked|answer)$/.test(key)) return true;
   return [...key.matchAll(/\/tool\/(?:call|run)(?=\/)/g)].some(({ index }) => keys.includes(`${key.slice(0, index)}/outcome`));
 }

@@ -1,5 +1,5 @@
-// The entry `turnwright/testing`: scripted and recorded models, a test clock, recorded events, single tool calls, and conformance
-// suites. It works with any test runner.
+// Exports the entry `turnwright/testing`: scripted and recorded models, a test clock, recorded events, single tool calls and conformance
+// suites, for any test runner.
 
 export { type Cassette, memoryCassette } from "./cassettes/cassette.ts";
 export type { CassetteRecord } from "./cassettes/cassette.ts";

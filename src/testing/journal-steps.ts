@@ -1,4 +1,4 @@
-// The checks of the journal suite that call the journal's methods directly.
+// Checks of the journal suite that call the journal's methods directly.
 
 import type { Journal, Json } from "../core/index.ts";
 import { systemClock } from "../shared/signals.ts";
@@ -77,8 +77,8 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // Each step waits until all steps have begun; then they end in reverse order. A journal that runs steps one after the other therefore never
-  // finishes, and reaches the time limit.
+  // All steps wait until every step has begun, then end in reverse order. So a journal that runs steps one at a time never finishes, and
+  // reaches the time limit.
   const bodyOf = (position: number) => async (): Promise<Json> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();
@@ -197,8 +197,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // If the journal refuses the second execution, `ended` settles. With a workflow engine, `ended` does not settle yet, because
-    // the engine starts the second execution only after the first one has ended. This line then waits for `pause`.
+    // `ended` settles if the journal refuses the second execution. A workflow engine instead starts it only after the first one, so this
+    // waits for `pause`.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

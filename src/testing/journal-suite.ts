@@ -1,5 +1,5 @@
-// The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop; the checks in
-// `journal-steps.ts` call the methods of the journal.
+// Tests journals for any store and workflow engine. Checks in this file run the loop; those in `journal-steps.ts` call the journal's
+// methods.
 
 import {
   approve,
@@ -93,7 +93,7 @@ function playing(name: string, messages: readonly MockMessage[], tally: Tally): 
 
 function noting(name: string, tally: Tally): Tool {
   const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
-  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Otherwise, the run's result would depend on where it was cut off.
+  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Otherwise, its result would depend on where it was cut off.
   return defineTool<{ readonly n: number }>({
     name,
     description: name,
@@ -168,7 +168,7 @@ function factsOf({ status, reason, text: answer, messages, usage, iterations, to
 async function checkEveryCut(bench: JournalBench): Promise<void> {
   const whole = await runCut(bench, scenarioOf(bench.runId, new Tally()), Number.POSITIVE_INFINITY);
   check(whole !== undefined, "The run without a cut must end.");
-  // Each cut replays the run twice, so the journal is cut only at every third step.
+  // Cuts the journal only after every third step, because each cut replays the run twice.
   for (let left = 1; ; left += 3) {
     const one = { ...bench, runId: `${bench.runId}-${left}` };
     const tally = new Tally();

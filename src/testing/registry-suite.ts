@@ -214,7 +214,7 @@ async function checkSignal(bench: RegistryBench): Promise<void> {
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;
   });
-  // Waits until the tool is running, because the signal must fire during the call. A tool in another process needs some time to start.
+  // Waits until the tool is running, because the signal must fire during the call, and a tool in another process needs time to start.
   await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
   check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));

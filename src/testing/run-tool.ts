@@ -263,7 +263,7 @@ export async function runTool<T extends Tool>(
     });
     const { open } = asking;
     if (open === undefined) return outcome;
-    // An unanswered question decides the outcome, even if the tool caught the rejection of `ask` and then returned a value or took too long.
+    // An unanswered question decides the outcome, even if the tool ignored the rejection of `ask` and returned a value, or took too long.
     const { question, fromPage } = open;
     return { call, durationMs: outcome.durationMs, kind: "deferred", question, ...(fromPage && { fromPage }) };
   } finally {

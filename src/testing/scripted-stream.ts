@@ -1,4 +1,4 @@
-// Helpers for providers that play a script or a recording, without a model service.
+// Helpers for providers that play a script or a recording without a model service.
 
 import { untilAborted } from "../shared/signals.ts";
 import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";

@@ -1,4 +1,4 @@
-// Assertions and time limits that the conformance suites share. They work with any test runner.
+// Assertions and time limits for the conformance suites, which work with any test runner.
 
 import { addUsage } from "../shared/count-usage.ts";
 import { type Check, checkFields, invalidOption, is } from "../core/kit.ts";

@@ -99,7 +99,7 @@ function readRegenerated(
 function readMessage(messages: readonly unknown[], limits: RequestLimits): UserMessage {
   const { parts, metadata } = recordOf(messages.at(-1));
   const message = readUserMessage(messages, listOf(parts), limits);
-  // The cast is safe, because the body was parsed from JSON.
+  // Safe cast: the body was parsed from JSON.
   return isRecord(metadata) ? { ...message, metadata: metadata as UserMessage["metadata"] } : message;
 }
 

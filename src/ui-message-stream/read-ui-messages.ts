@@ -49,7 +49,7 @@ function addUser(parts: readonly FieldReader[], { role, metadata }: UserFacts, d
   const [first] = content;
   const text = content.length === 1 && first?.type === "text" ? first.text : content;
   const pieces = parts.map((part) => toPiece(part, { id: "", keepsMetadata: false }));
-  // The cast is safe, because the history was copied as plain data.
+  // Safe cast: the history was copied as JSON data.
   const kept = metadata === undefined ? {} : { metadata: metadata as NonNullable<UserMessage["metadata"]> };
   draft.add({ role: "user", content: text, ...kept, ...(role === "user" ? {} : { pinned: true }) }, pieces);
   if (role === "system") for (const { index } of pieces.slice(0, 1)) draft.note({ index, field: "role", reason: "changed" });
@@ -131,7 +131,7 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
   if (!isTool(type)) return;
   const call = readCall(part, id);
   const { callId } = call;
-  // Adds the result without its piece: the part contains both the call and its result, and the call has already added the piece.
+  // Adds only the result, because its part also contains the call, which has already been added.
   if (state === "output-available") draft.addResult({ callId, outcome: "completed", result: (output ?? null) as Json });
   else if (state === "output-error") draft.addResult({ callId, outcome: "failed", result: part.text("errorText") });
   else if (state === "output-denied") {

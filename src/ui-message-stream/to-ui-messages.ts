@@ -10,7 +10,7 @@ import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-// The types of messages are declared here, not imported, because the types of `ai` differ between its versions.
+// Declares the message types instead of importing them, because the types of `ai` differ between its versions.
 
 /**
  * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type

@@ -1,5 +1,5 @@
-// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here, not imported, because
-// the types of `ai` differ between its versions. Tests check the chunks with the validators of all three versions.
+// Declares the chunks of the UI message stream for AI SDK 5, 6 and 7 instead of importing them, because the types of `ai` differ between
+// its versions. Tests check the chunks with all three validators.
 
 import type { WaitingCall } from "../core/kit.ts";
 import type { Json, JsonSchema, LoopEvents, LoopStatus, Usage } from "../core/index.ts";

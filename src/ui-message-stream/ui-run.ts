@@ -1,4 +1,4 @@
-// Builds the chunks of a UI message: its steps, its text, and its tool parts with their approvals, questions and nested runs.
+// Builds a UI message's chunks: its steps, its text, and its tool parts with their approvals, questions and nested runs.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import type { WaitingCall } from "../core/kit.ts";
@@ -128,8 +128,8 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected callEnd(call: PageCall, { name, outcome, result }: Parameters<PageRun<UIMessageChunk>["end"]>[1]): void {
-    // Sends unreadable arguments only if the call has an outcome that needs them: a tool that started early may have completed before its
-    // arguments were cut off.
+    // Sends unreadable arguments only if the outcome needs them, because a tool that started early may have completed before its arguments
+    // were cut off.
     if (!call.isUnreadable || outcome === "completed" || outcome === "denied") this.complete(call);
     const toolCallId = call.id;
     if (outcome === "completed")
@@ -138,7 +138,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     const errorText = toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#onError);
     const failed = { toolCallId, errorText, providerExecuted: true } as const;
     const isPartial = call.state === "new" || (call.state === "open" && call.stream === this.stream);
-    // Not `tool-input-error`, which would create a second part on the page if the first one was streamed.
+    // Does not send `tool-input-error`, which would create a second part on the page if the first was streamed.
     if (!isPartial) return this.push({ type: "tool-output-error", ...failed });
     if (call.state === "new") this.begin(call, "ended");
     this.endText();
@@ -246,7 +246,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected showWaits({ reason }: LoopEvents["run-end"]): void {
-    // Replaces preliminary outputs with final ones. Otherwise, a page with `sendAutomaticallyWhen` would not send decisions.
+    // Replaces preliminary outputs with final ones, because a page with `sendAutomaticallyWhen` would otherwise send no decisions.
     for (const [callId, progress] of this.#nested) {
       const call = this.calls.get(callId);
       if (call !== undefined) this.#showProgress(call, progress.toOutput(), false);
@@ -263,7 +263,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     if (waitsFor === "approval") return this.#askApproval(call, id);
     const fromPage = waiting.fromPage === true;
     const isPlain = waitsFor === "result" && question === undefined;
-    // Resets a part that still shows an approval. Otherwise, `useChat` would send this approval again.
+    // Resets a part that still shows an approval, because `useChat` would otherwise send the approval again.
     if (this.#approved.has(call) && this.#version !== 5) this.#showAgain(call, fromPage && isPlain);
     if (question !== undefined) this.#writeQuestion(call, { ...question, questionId: this.toId(id), isLive: false, fromPage });
   }

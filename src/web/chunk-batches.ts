@@ -75,7 +75,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // With 0, no event is read before the page asks for data.
+    // Sets 0, so that no event is read before the page asks for data.
     { highWaterMark: 0 },
   );
 }

@@ -1,4 +1,4 @@
-// Converts the events of a run to chunks for a page, for all page protocols.
+// Converts a run's events to chunks for a page, for all page protocols.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";

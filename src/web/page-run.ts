@@ -1,4 +1,4 @@
-// The steps, text parts and tool calls of a run on a page, for all page protocols. Each protocol adds the form of its chunks.
+// Tracks a run's steps, text parts and tool calls on a page, for all page protocols. Each protocol adds the form of its chunks.
 
 import type { Json, LoopEvent, LoopEvents } from "../core/index.ts";
 import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
@@ -158,10 +158,10 @@ export abstract class PageRun<Chunk> {
       this.complete(call);
       this.#emit(call, part);
     },
-    // Adds the call if necessary, because a refused call has no `tool-start`.
+    // `this.call` adds the call if necessary, because a refused call has no `tool-start`.
     "tool-end": (event) => this.end(this.call(event.callId, event), event),
     "attempt-discarded": (event) => this.#discard(event),
-    // Omits "unmarked-restart", which is meant for developers, not for users.
+    // Omits "unmarked-restart", which is for developers, not for users.
     notice: ({ kind }) => {
       if (kind !== "unmarked-restart") this.note("notice", { kind });
     },
@@ -237,7 +237,7 @@ export abstract class PageRun<Chunk> {
     if (hold === undefined) return;
     this.#hold = undefined;
     hold.isSent = true;
-    // `push(...entries)` throws if there are more entries than a function call can have arguments.
+    // Pushes one at a time, because `push(...entries)` throws if there are more entries than a call can have arguments.
     for (const entry of hold.entries) this.#out.push(entry);
   }
 
@@ -356,7 +356,7 @@ export abstract class PageRun<Chunk> {
 
   protected end(call: PageCall, ended: Ended): void {
     this.#endEmitted(call.id);
-    // Ignores "deferred", after which another `tool-end` follows when the result arrives from outside.
+    // Ignores "deferred", because another `tool-end` follows when the outside result arrives.
     const outcome: string = ended.outcome;
     if (outcome === "deferred" || call.state === "ended") return;
     this.callEnd(call, ended);
@@ -410,7 +410,7 @@ export abstract class PageRun<Chunk> {
     const isShown = isRecalled || this.#step === undefined || parts !== this.#partsBefore;
     const mark = attempt === undefined ? `retry${this.#retries}` : String(this.#partsBefore);
     const chunk = this.discardedChunk({ iteration: this.#iteration, said, mark, isShown });
-    // Sends the discard of a replayed message only to pages that already show that message.
+    // Sends the discard of a replayed message only to pages that already show the message.
     if (chunk !== undefined && !(isRecalled && replayed === true)) this.push(chunk, isRecalled ? "again" : this.audience);
     this.#isReset = this.options.canRemove;
     if (!this.#isReset) this.#partsBefore = parts;

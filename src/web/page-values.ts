@@ -1,5 +1,5 @@
-// The values and the failure messages that web pages show, for all page protocols. The failure messages never quote errors, which may
-// contain secrets.
+// Defines the values and failure messages that web pages show, for all page protocols. The messages never quote errors, which may contain
+// secrets.
 
 import type {
   ApprovalDecision,

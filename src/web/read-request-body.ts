@@ -1,4 +1,4 @@
-// Reads the body of a request from a page. The page is not trusted, so its length, depth and duration are limited.
+// Reads the body of a page's request. Limits its length, depth and duration, because the page is not trusted.
 
 import { systemClock } from "../shared/signals.ts";
 import type { Clock } from "../core/index.ts";

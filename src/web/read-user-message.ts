@@ -1,4 +1,4 @@
-// Reads the new user message in a request from a page. The page is not trusted, so the length and the files of the message are limited.
+// Reads the new user message in a page's request. Limits its length and files, because the page is not trusted.
 
 import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
 import type { UserPart } from "../core/types/common.ts";

@@ -191,7 +191,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
         lines.leave();
       },
     },
-    // With 0, no line is created before the page asks for data.
+    // Sets 0, so that no line is created before the page asks for data.
     { highWaterMark: 0 },
   );
 }
@@ -260,7 +260,7 @@ class LineSender<Chunk> {
     if (this.#isGone) return;
     const onRead = this.#lines.watchReader(() => {
       this.#onGone();
-      // Closes the connection at once. `end` alone would leave it open until the page reads or closes it.
+      // Closes the connection immediately, because `end` alone would leave it open until the page reads or closes it.
       if (this.#res.destroy === undefined) this.#res.end();
       else this.#res.destroy();
     });

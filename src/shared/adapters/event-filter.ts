@@ -1,5 +1,4 @@
-// Reads an event stream. Removes events without data, and keeps the stream's last characters, which may contain something that an SDK does
-// not pass on.
+// Reads an event stream. Removes events without data, and remembers the last characters, because an SDK may not pass them on.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";

@@ -1,4 +1,4 @@
-// Corrects arguments whose form differs from the tool's schema in ways that are typical of models.
+// Corrects tool arguments that deviate from their schema in ways typical of models.
 
 import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
@@ -63,7 +63,7 @@ function fitValue(value: unknown, schema: unknown): unknown {
 function decode(text: string, types: ReadonlySet<unknown>): unknown {
   const value = parseJson(text);
   if (!types.has(typeOf(value)) && !(types.has("integer") && Number.isInteger(value))) return text;
-  // A number that JavaScript cannot hold exactly stays a string.
+  // Leaves a number as text if JavaScript cannot represent it exactly.
   if (typeof value === "number" && !Number.isSafeInteger(Math.trunc(value))) return text;
   try {
     return toJson(value);
@@ -77,7 +77,7 @@ function findTypes(schema: unknown): ReadonlySet<unknown> | undefined {
   if (!isRecord(schema)) return undefined;
   const { type, nullable, enum: values = "const" in schema ? [schema["const"]] : undefined } = schema;
   const own = Array.isArray(type) ? type : typeof type === "string" ? [type] : undefined;
-  // In OpenAPI 3.0, "nullable" beside the type also allows null.
+  // In OpenAPI 3.0, `nullable` next to `type` also allows null.
   if (own !== undefined) return new Set<unknown>(nullable === true ? [...own, "null"] : own);
   if (Array.isArray(values)) return new Set<unknown>(values.map(typeOf));
   return findUnion(schema);
@@ -88,7 +88,7 @@ function findUnion({ anyOf, oneOf, nullable }: UnknownRecord): ReadonlySet<unkno
   if (!Array.isArray(branches) || branches.length === 0 || nullable === true) return undefined;
   const found = new Set<unknown>();
   for (const branch of branches) {
-    // A union in a union is ignored, so that a deep schema needs no recursion.
+    // Ignores a union inside a union, so that a deep schema needs no recursion.
     const types = isRecord(branch) && "type" in branch ? findTypes(branch) : undefined;
     if (types === undefined) return undefined;
     for (const type of types) found.add(type);

@@ -53,7 +53,7 @@ function toCurrentDraft(root: JsonSchema): JsonSchema {
     withReference(withTuple(withNames(bounds.reduce(withBound, schema))), root),
   ) as JsonSchema;
   if (made === root) return root;
-  // Drops `$schema`: the old draft's name would give the new keywords another meaning. Without it, services assume 2020-12.
+  // Drops `$schema`, because the old draft's URI would change the meaning of the new keywords. Without it, services assume draft 2020-12.
   const { $schema: _, ...rest } = made;
   return rest;
 }
@@ -86,7 +86,7 @@ function withTuple(node: UnknownRecord): UnknownRecord {
   if (!Array.isArray(items)) return node;
   return {
     ...rest,
-    // Omits empty lists, which are not allowed.
+    // Omits an empty list, which `prefixItems` does not allow.
     ...(items.length === 0 ? {} : { prefixItems: items }),
     ...(additionalItems === undefined ? {} : { items: additionalItems }),
   };
@@ -195,7 +195,7 @@ function intersectShapes(one: Shape, other: Shape): Shape {
   return {
     properties,
     required: new Set([...one.required, ...other.required]),
-    // Each schema may name properties that the other one lacks, so `additionalProperties: false` stays only if both have it.
+    // Each schema may name properties that the other lacks, so `additionalProperties: false` stays only if both have it.
     rest: saysNothing(one) ? other.rest : saysNothing(other) || isSame(one.rest, other.rest) ? one.rest : undefined,
     keywords: { ...other.keywords, ...one.keywords },
     unions: [...one.unions, ...other.unions],

@@ -1,4 +1,4 @@
-// Reduces an answer's schema to the keywords that all services support. The run validates the answer against the original schema anyway.
+// Reduces an answer's schema to keywords that all services support. The run still validates the answer against the original.
 
 import type { Json, JsonSchema } from "../../core/types/common.ts";
 import type { ModelRequest } from "../../core/types/provider.ts";

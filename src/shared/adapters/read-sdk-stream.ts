@@ -23,7 +23,7 @@ function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonl
     return found === read ? undefined : [{ type: "error", error: found }];
   }
   const finish: ModelChunk = { type: "finish", reason: code, raw: code };
-  // The explanation comes from the service's filter, so it is not part of the answer.
+  // Sends the message as details, because it comes from the service's filter and is not part of the answer.
   return code === "content-filter" ? [{ type: "details", text: message }, finish] : [finish];
 }
 
@@ -80,7 +80,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // Aborts first, because a generator that waits for an event reacts to `return` only after that event.
+      // Aborts first, because a generator that awaits an event reacts to `return` only after that event.
       followed?.abort();
       return chunks.return();
     },
@@ -109,8 +109,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually an event gives one chunk. `pop` empties the array, because a push after `length = 0` would allocate
-      // memory. A loop is used, because `yield*` would wait once more for each chunk.
+      // Usually there is one chunk, and `pop` keeps the array's memory for the next. The loop avoids `yield*`, which awaits once more per
+      // chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -189,8 +189,7 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Calls `next` before setting the timer, so that no timer is left if `next` throws. `next` may also return a plain value
-      // instead of a promise.
+      // Calls `next` before setting the timer, so that no timer is left if it throws. `next` may also return a plain value.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
       const end = next.then(resolve, reject);

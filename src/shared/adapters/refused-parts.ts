@@ -14,26 +14,27 @@ import { wrapReader } from "./wrap-reader.ts";
 
 /** Messages with which services refuse a forced call. Other requests to the same service may still force one. */
 const refusals: readonly RegExp[] = [
-  // Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231). DashScope
-  // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152). Kimi (github.com/can1357/oh-my-pi/issues/1077).
+  // Matches refusals by Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231), DashScope
+  // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152) and Kimi (github.com/can1357/oh-my-pi/issues/1077).
   /tool.?choice.{0,60}(?:not (?:compatible|supported) (?:with|for|by|on) this model|does not support|incompatible with)/i,
-  // z.ai (github.com/can1357/oh-my-pi/issues/11635), Meta (github.com/LiveBench/LiveBench/issues/499), and LM Studio
+  // Matches refusals by z.ai (github.com/can1357/oh-my-pi/issues/11635), Meta (github.com/LiveBench/LiveBench/issues/499) and LM Studio
   // (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670).
   /tool.?choice must be .?auto|only .{0,4}auto.{0,4} is supported for .?tool.?choice|invalid tool.?choice type/i,
-  // DeepSeek (github.com/deepseek-ai/DeepSeek-V3/issues/1376), Bedrock (github.com/strands-agents/harness-sdk/issues/1241), and
-  // OpenRouter (github.com/zed-industries/zed/issues/36094).
+  // Matches refusals by DeepSeek (github.com/deepseek-ai/DeepSeek-V3/issues/1376), Bedrock
+  // (github.com/strands-agents/harness-sdk/issues/1241) and OpenRouter (github.com/zed-industries/zed/issues/36094).
   /(?:does(?: not|n't) support|that support) (?:this|the) .{0,40}tool.?choice/i,
-  // Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241, github.com/langchain-ai/langchain-google/issues/330).
+  // Matches refusals by Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241,
+  // github.com/langchain-ai/langchain-google/issues/330).
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
 /** Messages with which services refuse all images. */
 const imageRefusals: readonly RegExp[] = [
-  // Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
-  // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp), and Gemini (github.com/google/generative-ai-docs/issues/513).
+  // Matches refusals by Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
+  // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp) and Gemini (github.com/google/generative-ai-docs/issues/513).
   /support image input|image input (?:modality )?is not (?:supported|enabled)/i,
-  // DeepSeek (github.com/DayuanJiang/next-ai-draw-io/pull/55), Azure (github.com/browser-use/web-ui/issues/274), and a server for
-  // text only (github.com/FlashML-org/FreeToken/issues/272).
+  // Matches refusals by DeepSeek (github.com/DayuanJiang/next-ai-draw-io/pull/55), Azure (github.com/browser-use/web-ui/issues/274) and a
+  // text-only server (github.com/FlashML-org/FreeToken/issues/272).
   /unknown variant .?image_url|image_url is only supported by certain|content part type for text-only server/i,
 ];
 
@@ -117,7 +118,7 @@ export function createRefusalMemory(): (
         const refusal = toProviderError(error);
         const isAdapted = used.adapt?.(refusal) === true;
         const mayAskAgain = isAdapted || adapt(request, refusal, used.adaptsReasoning === true);
-        // The service refused the request before the model read it, so nothing was spent.
+        // The service refused the request before the model read it, so the request cost nothing.
         if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
         if (!isAdapted) used = askAdapted();
         return open(signal);

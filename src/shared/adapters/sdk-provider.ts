@@ -1,5 +1,5 @@
-// Makes a provider from an SDK client, for all adapters. Also handles calls that a model or a server writes in the wrong form: calls in an
-// answer's text, and arguments that do not match the schema.
+// Builds a provider from an SDK client, for all adapters. Also repairs calls in the wrong form: calls written into the answer's text, and
+// arguments that do not match the schema.
 
 import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
@@ -28,17 +28,17 @@ import { wrapReader } from "./wrap-reader.ts";
  * an answer that only explains the format may end with the mark itself.
  */
 const closings: readonly RegExp[] = [
-  // DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
+  // Ends a call as written by DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
   // github.com/AgentFlocks/flocks/pull/687).
   /<\/ ?[|｜]{1,2} ?DSML ?[|｜]{1,2} ?\w+>$/,
-  // Kimi (github.com/NousResearch/hermes-agent/issues/24534, github.com/MoonshotAI/Kimi-K2/issues/89).
+  // Ends a call as written by Kimi (github.com/NousResearch/hermes-agent/issues/24534, github.com/MoonshotAI/Kimi-K2/issues/89).
   /[>}\n]\s*<\|tool_calls?(?:_section)?_end\|>$/,
-  // MiniMax (github.com/MiniMax-AI/MiniMax-M2.5/issues/10, github.com/MiniMax-AI/MiniMax-M3/issues/31,
+  // Ends a call as written by MiniMax (github.com/MiniMax-AI/MiniMax-M2.5/issues/10, github.com/MiniMax-AI/MiniMax-M3/issues/31,
   // github.com/NousResearch/hermes-agent/issues/35935).
   /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
-  // Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
+  // Ends a call as written by Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
   /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
-  // gpt-oss (github.com/lablup/mlxcel/issues/654).
+  // Ends a call as written by gpt-oss (github.com/lablup/mlxcel/issues/654).
   /[}\n]\s*<\|call\|>$/,
 ];
 
@@ -97,7 +97,7 @@ class TextWatch {
   /** Appends text to a tail, and returns the new tail. Searches each piece for the opening, because only the tail is kept. */
   #add(tail: string, added: string): string {
     const piece = tail + added;
-    // Most pieces lack this part of the pattern, so the slower search is skipped.
+    // Most pieces do not contain this text, so the slower pattern is not tried on them.
     if (!this.#hasOpening && piece.includes("to=functions.")) this.#hasOpening = this.#isTool(opening.exec(piece)?.[1]);
     return (tail + added.slice(-tailLength)).slice(-tailLength);
   }
@@ -162,7 +162,7 @@ export function pushError(error: unknown, out: ModelChunk[]): void {
 function readErrorText(error: unknown): ProviderError {
   const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
   const found = toProviderError({ error: said });
-  // The error text comes from a service, not from a mistake in the program, so a retry may help.
+  // The unknown error comes from a service, not from a mistake in the program, so it counts as a server error, which may be retried.
   return found.code === "server" ? providerError("server", found.message) : found;
 }
 
@@ -279,15 +279,13 @@ export function toSettingFields(settings: ModelSettings, names?: SettingNames): 
  */
 export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWatcher): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // `withResponse()` may return a promise other than `pending`, for example if `pending` comes from a wrapper of the SDK. Nothing
-  // then awaits `pending`, and an unhandled rejection of `pending` would end the process.
+  // Nothing awaits `pending` if `withResponse()` returns another promise, as SDK wrappers may do. Its rejection would then end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // The check consumes the original body, so the body is checked only if the SDK can make a new stream from the checked
-  // response.
+  // Checking consumes the original body, so it is checked only if the SDK can build a new stream from the checked response.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock, watch);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));

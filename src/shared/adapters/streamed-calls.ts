@@ -1,4 +1,4 @@
-// The calls of an answer, whose chunks are sent as they arrive.
+// Tracks an answer's calls, and sends their chunks as they arrive.
 
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { argumentsKey, type endArguments } from "../tool-arguments.ts";
@@ -79,7 +79,7 @@ export class StreamedCall {
   extend(piece: string): void {
     const isUpToDate = this.#isAnnounced && this.#sent === this.text.length;
     this.text += piece;
-    // Sends the piece without `send`, which would copy the whole text for each piece.
+    // Sends only this piece, because `send` would copy the whole text each time.
     if (isUpToDate) this.#sendPiece(piece);
     else this.send();
   }

@@ -1,5 +1,5 @@
-// Changes call ids, tool names and parameter names to a form that a service accepts. Restores the original names in answers, also in
-// fragments of arguments.
+// Changes call ids, tool names and parameter names to a form that the service accepts. Restores the originals in answers, even in fragments
+// of arguments.
 
 import type { Message, ToolCallPart } from "../../core/types/message.ts";
 import type { ModelChunk, ModelRequest } from "../../core/types/provider.ts";
@@ -33,7 +33,7 @@ export function renameParameters(schema: JsonSchema, names: Names): JsonSchema {
   const root = toObjectSchema(schema);
   const properties = Object.entries(propertiesOf(root)).map(([name, property]) => {
     const wireName = names.get(name);
-    // Without its own description, a parameter is described by its original name, because its new name may say nothing.
+    // Describes a renamed parameter by its original name if it has no description, because its new name may be meaningless.
     return wireName === undefined
       ? [name, property]
       : [wireName, isRecord(property) ? { description: name, ...property } : property];
@@ -160,7 +160,7 @@ type Parameters = ReadonlyMap<string, Names>;
 type Rename = <Item extends { readonly name: string }>(item: Item) => Item;
 
 export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules): ToolRenamer {
-  // A name that looks like a replaced one is replaced too, so that two tools never get the same name.
+  // Also replaces a name that looks like a replaced one, so that two tools never get the same name.
   const isKept = (name: string): boolean => toolNames.test(name) && (!name.startsWith("t_") || isKept(name.slice(2)));
   const toName = (name: string): string => (isKept(name) ? name : toWireId(`t_${name}`, idRules.anthropic));
   const named: Rename = (item) => {
@@ -188,7 +188,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
       const keys = new Map(renamed.map(([key, wireKey]) => [wireKey, key]));
       if (names.size + keys.size === 0) return reader;
       const restore = createRestorer(names, keys);
-      // `out` was empty before the call, so each chunk is restored once.
+      // The reader was called with an empty `out`, so each chunk is restored only once.
       const restoreAll = (): void => void out.splice(0, out.length, ...out.map(restore));
       return wrapReader(() => reader, restoreAll);
     },

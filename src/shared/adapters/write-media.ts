@@ -1,5 +1,5 @@
-// Writes images and files in an API's format. If the API does not support one in a user message, the caller gets an error. If a
-// tool returned it, the model gets text instead.
+// Writes images and files in an API's format. If the API does not support one, a user message causes an error, and a tool result becomes
+// text.
 
 import { quote } from "../texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../media-source.ts";
@@ -66,7 +66,7 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 function describe(part: MediaPart): string {
   const media = locateMedia(part);
   const { mediaType } = media;
-  // A tool server's media type may contain anything, so an unusual one is quoted for the model.
+  // Quotes an unusual media type, because one from a tool server may contain any text.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   const name = media.filename === undefined ? "" : ` ${quote(media.filename)}`;

@@ -1,5 +1,5 @@
-// A waiting object joins its run's scope, and `cancel` cancels every object that has joined. Abort listeners on the caller's
-// signal would be slower, and a listener that is never removed would leak memory.
+// Cancels everything that waits in a run. Waiting objects join the run's scope, which is faster than abort listeners on the caller's signal
+// and cannot leak them.
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";

@@ -1,4 +1,4 @@
-// Limits how long code outside the package may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
+// Limits how long other people's code may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
 import { IdleTimer } from "../signals.ts";
@@ -161,7 +161,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // Waits one microtask, so that no timer is set if `work` is already resolved or rejected.
+      // Waits one microtask, so that no timer is set if `work` has already settled.
       await Promise.resolve();
       if (ended !== undefined) return ended;
       const { limitMs } = this.limits;
@@ -203,7 +203,7 @@ export class Deadline implements Cancellable {
       }
       throw new Error("The call has ended.");
     } finally {
-      // Called inside a promise, so that an error of `return` is ignored.
+      // Calls `return` inside a promise, so that its error is ignored.
       Promise.resolve()
         .then(() => generator.return())
         .catch(() => {});
@@ -212,7 +212,7 @@ export class Deadline implements Cancellable {
 
   #isDead(): boolean {
     const { clock, scope } = this.#ports;
-    // Checks the time limit here, because timers cannot fire while a generator yields without waiting.
+    // Checks the deadline here, because timers cannot fire while a generator yields without waiting.
     scope.checkDeadline(clock.now());
     return this.isOver || this.expired || scope.cause !== undefined;
   }

@@ -1,4 +1,4 @@
-// Reads an error's body. Services and gateways use different shapes, and gateways put another service's error into their own.
+// Reads an error's body. Services and gateways use different shapes, and a gateway's error may contain another service's.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
@@ -112,7 +112,7 @@ function noteDetails(body: UnknownRecord, { level, facts }: Place): void {
     noteWords(detail, level);
     for (const violation of listOf(detail.violations)) noteWords(recordOf(violation), level);
   }
-  // `innererror` is Azure's. LiteLLM keeps it in `provider_specific_fields` (github.com/BerriAI/litellm/issues/16231).
+  // Azure sends `innererror`, which LiteLLM moves to `provider_specific_fields` (github.com/BerriAI/litellm/issues/16231).
   const innerErrors = [body.innererror, recordOf(body.provider_specific_fields).innererror];
   for (const more of [recordOf(details), ...innerErrors.map(recordOf)]) noteWords(more, level);
   noteWords(metadata, facts.upstream);
@@ -126,11 +126,11 @@ interface Upstream {
 
 /** Returns another service's error from the error of a gateway. */
 function upstreamOf({ metadata, value, external_model_error: external, ...body }: UnknownRecord): Upstream {
-  // OpenRouter (openrouter.ai/docs/api/errors, github.com/open-webui/computer/issues/293)
+  // OpenRouter's form of an upstream error (openrouter.ai/docs/api/errors, github.com/open-webui/computer/issues/293).
   if (isRecord(metadata)) return { body: metadata.raw, name: metadata.provider_name };
-  // Databricks (github.com/omnigent-ai/omnigent/issues/5066)
+  // Databricks' form of an upstream error (github.com/omnigent-ai/omnigent/issues/5066).
   if (external !== undefined) return { body: external, name: body.external_model_provider };
-  // Vercel's gateway, in a stream (github.com/vercel/ai/issues/18303)
+  // The form of an upstream error in streams from Vercel's gateway (github.com/vercel/ai/issues/18303).
   return { body: body.error_message ?? recordOf(value).error_message };
 }
 
@@ -193,7 +193,7 @@ function findBody(text: string): { readonly before: string; readonly body: unkno
   const end = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
   const parsed = parseJson(text.slice(start, end));
   const [body] = Array.isArray(parsed) ? [parsed[0]] : [parsed];
-  // Only an object that looks like an error counts, because the text may quote other JSON, such as a call's arguments.
+  // Accepts only an object that looks like an error, because the text may quote other JSON, such as a call's arguments.
   const isError = isRecord(body) && ("error" in body || "detail" in body || "external_model_error" in body || isFlat(body));
   return isError ? { before: text.slice(0, start).replace(/b?['"]?$/, ""), body } : undefined;
 }

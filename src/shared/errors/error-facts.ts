@@ -1,4 +1,4 @@
-// Reads the errors of any SDK. Any field may be missing, have an unexpected type, or be a getter that throws.
+// Reads errors from any SDK. Any field may be missing, have an unexpected type, or be a getter that throws.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { cutText } from "../texts.ts";
@@ -70,7 +70,7 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   const message = typeof error.message === "string" ? error.message : undefined;
   if (message !== undefined) draft.messages.push(cutText(message, maxReadLength));
   const place = { facts: draft, level: draft.own, depth: 0 };
-  // In a stream, the error itself may be the inner object of a body, so it is read too.
+  // In a stream, the error may itself be the inner object of a body, so it is read too.
   const values = [bodies.get(error) ?? error.error, parseBody(message ?? ""), error];
   draft.reason =
     values.reduce<string | undefined>((found, value) => found ?? readReason(value, place), undefined) ?? draft.reason;

@@ -1,4 +1,4 @@
-// The words with which services report each kind of error. Services change their messages without notice, so add a row for each new one.
+// The words by which each kind of error is recognized. Services change their messages without notice, so add a row for each new one.
 
 import type { ProviderErrorCode } from "../../core/types/common.ts";
 import type { ErrorFacts } from "./error-facts.ts";
@@ -27,60 +27,63 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "content-filter",
     patterns: [
-      // Azure, as status 400 and as a chunk of a stream (github.com/openai/openai-dotnet/issues/55).
+      // Matches Azure's refusals, both with status 400 and in a stream (github.com/openai/openai-dotnet/issues/55).
       /^content_filter$|^responsibleaipolicyviolation$|content management policy/i,
-      // OpenRouter: types of errors, and moderation with status 403 (openrouter.ai/docs/api/errors).
+      // Matches OpenRouter's error types, and its moderation errors with status 403 (openrouter.ai/docs/api/errors).
       /^content_policy_violation$|^refusal$|^flagged_input$|requires moderation on openrouter/i,
-      // OpenAI, Responses API (platform.openai.com/docs/api-reference/responses).
+      // Matches error codes of OpenAI's Responses API (platform.openai.com/docs/api-reference/responses).
       /^(?:invalid_prompt|bio_policy|cyber_policy|misalignment_policy_violation)$/,
-      // Anthropic (github.com/anthropics/claude-code/issues/58367).
+      // Matches Anthropic's message (github.com/anthropics/claude-code/issues/58367).
       /blocked by content filtering policy/i,
-      // DeepSeek (github.com/deepseek-ai/DeepSeek-V2/issues/30).
+      // Matches DeepSeek's message (github.com/deepseek-ai/DeepSeek-V2/issues/30).
       /content exists risk/i,
-      // DashScope (github.com/camel-ai/owl/issues/432, github.com/QwenLM/qwen-code/issues/3145).
+      // Matches DashScope's code (github.com/camel-ai/owl/issues/432, github.com/QwenLM/qwen-code/issues/3145).
       /^data_inspection_failed$|\bDataInspectionFailed\b/i,
-      // New API (github.com/QuantumNous/new-api/issues/6656), MiniMax (github.com/esengine/DeepSeek-Reasonix/issues/6818).
+      // Matches errors from New API (github.com/QuantumNous/new-api/issues/6656) and MiniMax
+      // (github.com/esengine/DeepSeek-Reasonix/issues/6818).
       /\bsensitive[_ ]words[_ ]detected\b|\b(?:input|output) new_sensitive\b/i,
     ],
   },
   {
     code: "malformed-call",
     patterns: [
-      // Groq (github.com/groq/groq-typescript/issues/28, github.com/mastra-ai/mastra/issues/9688).
+      // Matches Groq's errors (github.com/groq/groq-typescript/issues/28, github.com/mastra-ai/mastra/issues/9688).
       /^tool_use_failed$|failed to call a function/i,
       /attempted to call tool .{1,200} which was not in request|parameters for tool .{1,200} did not match schema/i,
-      // Ollama, with status 500 (github.com/ollama/ollama/issues/12884).
+      // Matches Ollama's message, which has status 500 (github.com/ollama/ollama/issues/12884).
       /error parsing tool call: raw=/i,
     ],
   },
   {
     code: "request-changed",
     patterns: [
-      // Anthropic (platform.claude.com/docs/en/build-with-claude/preserved-thinking, github.com/anthropics/claude-code/issues/63712
-      // and 20717).
+      // Matches Anthropic's messages (platform.claude.com/docs/en/build-with-claude/preserved-thinking,
+      // github.com/anthropics/claude-code/issues/63712 and 20717).
       /bound to a different conversation|invalid `?signature`? in `?thinking`? block/i,
       /thinking`? blocks? in the latest assistant message cannot be modified|the first block must be `?thinking`? or/i,
-      // OpenAI: another account encrypted the reasoning (github.com/lidge-jun/opencodex/issues/2269).
+      // Matches OpenAI's error for reasoning that another account encrypted (github.com/lidge-jun/opencodex/issues/2269).
       /^invalid_encrypted_content$|encrypted content .{0,200}could not be (?:verified|decrypted)/i,
-      // Meta (github.com/can1357/oh-my-pi/issues/11928).
+      // Matches Meta's message (github.com/can1357/oh-my-pi/issues/11928).
       /encrypted_content`? was not issued to this caller/i,
-      // Gemini: another key or route made the signature (github.com/google-gemini/gemini-cli/issues/13467,
+      // Matches Gemini's errors for a signature made with another key or route (github.com/google-gemini/gemini-cli/issues/13467,
       // github.com/decolua/9router/issues/301).
       /(?:invalid|corrupted) thought signature|thought signature is not valid/i,
     ],
   },
   {
-    // Limits of a plan, with status 429 or 401. A wait or another key does not help, but a shorter request does.
+    // A plan's context limit, sent with status 429 or 401: waiting or another key does not help, but a shorter request does.
     code: "context-too-long",
     patterns: [
-      // Anthropic (github.com/anthropics/claude-code/issues/48721), Kimi (github.com/MoonshotAI/kimi-code/pull/2655).
+      // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi
+      // (github.com/MoonshotAI/kimi-code/pull/2655).
       /extra usage is required for .{0,40}\bcontext|supports only \d{1,20}[km]? context/i,
     ],
   },
   {
     code: "overloaded",
     patterns: [
-      // oMLX: there is currently not enough free memory for the prompt (github.com/NousResearch/hermes-agent/issues/52261).
+      // Matches oMLX's error if there is currently too little free memory for the prompt
+      // (github.com/NousResearch/hermes-agent/issues/52261).
       /^prefill_memory_exceeded$|prefill memory guard/i,
     ],
   },
@@ -89,7 +92,7 @@ export const exactWords: readonly WordGroup[] = [
     patterns: [
       // OpenRouter: requests in progress use up the budget, and the header `retry-after` says when they end.
       /^openrouter_in_flight_budget$/,
-      // DashScope: a limit per minute, with the words and codes of OpenAI's quota (github.com/can1357/oh-my-pi/issues/8496).
+      // DashScope reports a limit per minute in the words of OpenAI's quota error (github.com/can1357/oh-my-pi/issues/8496).
       /exceeded your current quota.{1,200}error-code#token-limit/i,
     ],
   },
@@ -97,21 +100,21 @@ export const exactWords: readonly WordGroup[] = [
     code: "rate-limit",
     retryable: false,
     patterns: [
-      // OpenAI. Gemini sends the same text for a limit per minute.
+      // OpenAI's quota error. Gemini reports a limit per minute with the same text, so the URL is part of the pattern.
       /^insufficient_quota$|exceeded your current quota.{1,200}platform\.openai\.com/i,
       /^(?:credit_balance_exhausted|billing_(?:hard_limit_reached|not_active|error)|(?:contract|enforced)_spend_limit_reached)$/,
-      // Anthropic (github.com/anthropics/claude-code/issues/88711).
+      // Matches Anthropic's messages (github.com/anthropics/claude-code/issues/88711).
       /credit balance is too low|reached your (?:specified )?api usage limits/i,
-      // DeepSeek (github.com/continuedev/continue/issues/10806).
+      // Matches DeepSeek's errors (github.com/continuedev/continue/issues/10806).
       /^insufficient_balance$|insufficient balance/i,
-      // OpenRouter (openrouter.ai/docs/api/errors), LiteLLM (docs.litellm.ai/docs/proxy/error_reference).
+      // Matches error codes from OpenRouter (openrouter.ai/docs/api/errors) and LiteLLM (docs.litellm.ai/docs/proxy/error_reference).
       /^(?:payment_required|openrouter_credits|limit_usd|budget_exceeded)$/,
-      // Gemini (github.com/google-gemini/gemini-cli/issues/10925).
+      // Matches Gemini's daily quota (github.com/google-gemini/gemini-cli/issues/10925).
       /quota exceeded for quota metric .{1,200} per day|requestsperday/i,
-      // z.ai (github.com/eddiearc/larkin/issues/236), DashScope (github.com/alibaba/spring-ai-alibaba/issues/1146), Volcengine
-      // (github.com/volcengine/OpenViking/issues/729).
+      // Matches errors from z.ai (github.com/eddiearc/larkin/issues/236), DashScope (github.com/alibaba/spring-ai-alibaba/issues/1146) and
+      // Volcengine (github.com/volcengine/OpenViking/issues/729).
       /^1113$|余额不足|^arrearage$|^accountoverdueerror$/i,
-      // z.ai and gateways (npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js).
+      // Matches errors from z.ai and gateways (npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js).
       /^1308$|monthly usage limit reached|^(?:go|free)usagelimiterror$|^subscription_sharing_usage_limit_exceeded$|out of budget/i,
       /\bbilling (?:is |has |must |account|issue|problem|to be enabled)/i,
     ],
@@ -120,7 +123,7 @@ export const exactWords: readonly WordGroup[] = [
     code: "rate-limit",
     retryable: false,
     patterns: [
-      // A request with more tokens than the limit per minute is never accepted: OpenAI with status 429, Groq with 413
+      // A request above the per-minute token limit is never accepted. OpenAI sends this with status 429, Groq with 413
       // (github.com/continuedev/continue/issues/10218, github.com/vanna-ai/vanna-flask/issues/11).
       /request too large for .{1,400} (?:tokens|requests) per (?:minute|min|day)\b/i,
     ],
@@ -128,22 +131,22 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "overloaded",
     patterns: [
-      // npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js
+      // These patterns come from npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js.
       /^overloaded_error$|^(?:server_is|server|engine|provider)_overloaded|^engine_overloaded_error$|^server_busy$/,
       /\bis (?:currently |temporarily )?overloaded|currently experiencing high demand|model is at capacity/i,
       /^upstream_stream_read_error$|exceeded request buffer limit while retrying upstream|stream ended before message_stop/i,
-      // Mistral, with status 429 or 503 (github.com/BerriAI/litellm/issues/25078).
+      // Matches Mistral's message, sent with status 429 or 503 (github.com/BerriAI/litellm/issues/25078).
       /service tier capacity exceeded/i,
-      // z.ai (github.com/HKUDS/nanobot/issues/3864).
+      // Matches z.ai's error (github.com/HKUDS/nanobot/issues/3864).
       /^1305$|访问量过大/,
     ],
   },
   {
     code: "rate-limit",
     patterns: [
-      // Bedrock means its rate limit with these words, not the length of the context (github.com/anthropics/claude-code/issues/236).
+      // Matches Bedrock's rate limit, whose words do not mean the context's length (github.com/anthropics/claude-code/issues/236).
       /too many tokens, please wait|too many requests|throttl(?:ed|ing)/i,
-      // z.ai (github.com/HKUDS/nanobot/issues/3356).
+      // Matches z.ai's error (github.com/HKUDS/nanobot/issues/3356).
       /^1302$|速率限制/,
       /\brate[ _-]?limit(?:s|ed|ing)?\b|^rate_limit|(?:tokens|requests) per (?:min|minute|day)\b/i,
     ],
@@ -154,23 +157,24 @@ export const exactWords: readonly WordGroup[] = [
 const contextWords: WordGroup = {
   code: "context-too-long",
   patterns: [
-    // Most texts: npm @earendil-works/pi-ai 1.6.0, dist/utils/overflow.js. OpenAI, OpenRouter, Anthropic, llama-server, Copilot.
+    // Matches errors from OpenAI, OpenRouter, Anthropic, llama-server and Copilot. Most patterns here come from npm @earendil-works/pi-ai
+    // 1.6.0, dist/utils/overflow.js.
     /^(?:context_length_exceeded|token_limit_exceeded|model_context_window_exceeded|exceed_context_size_error)$/,
     /^(?:model_max_prompt_tokens_exceeded|request_too_large|payload_too_large)$|prompt token count of \d{1,20} exceeds/i,
-    // OpenAI, vLLM, LiteLLM, Together, MiniMax, llama-server, Ollama, LM Studio.
+    // Matches errors from OpenAI, vLLM, LiteLLM, Together, MiniMax, llama-server, Ollama and LM Studio.
     /context[ _](?:length|limit|window|size)|input tokens exceed the configured limit/i,
-    // Anthropic, z.ai (code 1261), Ollama, Bedrock.
+    // Matches errors from Anthropic, z.ai (code 1261), Ollama and Bedrock.
     /prompt (?:is )?too long|prompt exceeds max length|^1261$|input is too long/i,
-    // Gemini, xAI, Groq and vLLM, Cohere.
+    // Matches errors from Gemini, xAI, Groq, vLLM and Cohere.
     /input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)|too many (?:input )?tokens/i,
-    // Kimi, also for a limit of characters (github.com/MoonshotAI/kimi-code/issues/1862).
+    // Matches Kimi's errors, including one for a character limit (github.com/MoonshotAI/kimi-code/issues/1862).
     /exceeded model token limit|total message size \d{1,20} exceeds limit/i,
-    // LiteLLM, Poolside, SGLang, Mistral, DashScope.
+    // Matches errors from LiteLLM, Poolside, SGLang, Mistral and DashScope.
     /tokens in request more than max tokens allowed|token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
     /too large for model with \d{1,20}|range of input length should be|longer than the maximum model length/i,
-    // LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
+    // Matches LM Studio's errors (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
     /tokens to keep from the initial prompt|trying to keep the first \d{1,20} tokens/i,
-    // github.com/huggingface/text-generation-inference
+    // Matches the error from github.com/huggingface/text-generation-inference.
     /inputs?`? tokens \+ `?max_new_tokens`? must be/i,
   ],
 };
@@ -180,17 +184,17 @@ export const looseWords: readonly WordGroup[] = [
   contextWords,
   {
     code: "auth",
-    // Google and xAI send status 400.
+    // Matches the messages of Google and xAI, which send status 400 instead of 401.
     patterns: [/^api_key_invalid$/, /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i],
   },
   {
     code: "bad-request",
     patterns: [
-      // The model does not exist: OpenRouter, DeepSeek, Ollama, Gemini, Bedrock, Mistral
+      // Matches errors for a missing model from OpenRouter, DeepSeek, Ollama, Gemini, Bedrock and Mistral
       // (github.com/openai/codex/issues/43420, github.com/continuedev/continue/issues/9939).
       /^model_not_found$|is not a valid model id|model not exist|model identifier is invalid|^invalid_model$/i,
       /model .{1,200} (?:not found|does not exist)|models\/.{1,200} is not found/i,
-      // OpenAI, Responses API: a dozen codes about images.
+      // Matches error codes of OpenAI's Responses API, a dozen of which are about images.
       /^data_residency_mismatch$|^\w*image\w*$/,
     ],
   },

@@ -1,4 +1,4 @@
-// The common form for the errors of all model services. Adapters make it, and the loop reads only this form.
+// Defines one common form for the errors of all model services. Adapters create it, and the loop reads only this form.
 
 import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
 import { isRecord } from "../guards.ts";
@@ -9,7 +9,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // Only the caller may decide to retry: the stream ended normally and was billed, and a retry would be billed again.
+  // Only the caller may decide to retry: the stream ended normally and was billed, so a retry would be billed again.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -55,7 +55,7 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // JSON has no Infinity, so `maxWaitMs` replaces an infinite wait.
+    // Replaces an infinite wait with `maxWaitMs`, because JSON has no Infinity.
     ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, maxWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };

@@ -1,4 +1,4 @@
-// Reads the errors of provider SDKs: the code, whether a retry may help, and how long to wait.
+// Reads the errors of provider SDKs: their code, whether a retry may help, and how long to wait.
 
 import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
 import { isRecord } from "../guards.ts";

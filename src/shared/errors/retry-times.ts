@@ -1,4 +1,4 @@
-// Reads how long a service asks to wait: from headers, error details and messages. Times are in milliseconds.
+// Reads how long a service asks to wait, from headers, error details and messages. Times are in milliseconds.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { listOf, recordOf, textOf } from "../plain-error.ts";

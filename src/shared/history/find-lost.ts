@@ -1,4 +1,4 @@
-// Finds the content that is lost in a conversion to another format: converts to the format and back, and compares both.
+// Finds content that is lost when a conversation is converted to another format: converts it there and back, and compares.
 
 import type { ContentPart, Json } from "../../core/types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from "../../core/types/message.ts";

@@ -1,5 +1,5 @@
-// Builds a transcript from another library's or service's history. In the transcript, each call gets exactly one result, directly after
-// the message with the call. A run rejects any other transcript.
+// Builds a transcript from another library's or service's history. Gives each call exactly one result, directly after its message, because
+// a run rejects any other transcript.
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -95,7 +95,7 @@ export class HistoryDraft {
 
   #toNewId(id: string): string {
     let fresh = id;
-    // Starts from the previous number for this id, because a history may contain the same id many times.
+    // Continues from the last number used for this id, because a history may repeat the same id many times.
     let count = this.#callIds.get(id) ?? 1;
     while (this.#callIds.has(fresh)) {
       count += 1;

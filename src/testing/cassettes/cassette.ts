@@ -1,5 +1,5 @@
-// Reads and writes cassettes. A cassette is a file, or text in memory: a first line with the format and provider, then one line of
-// JSON for each request and each event of its stream.
+// Reads and writes cassettes, which are files or text in memory: a first line with the format and provider, then a JSON line for each
+// request and each event of its stream.
 
 import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
@@ -74,7 +74,7 @@ export function toLine(line: Line): string {
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // A last line without a line break may still be complete, for example if an editor has removed the line break.
+  // Accepts a last line without a line break if it is complete, because an editor may have removed the line break.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
@@ -84,7 +84,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // Request numbers must be consecutive. Numbers repeat if two processes have written to the same cassette.
+    // Request numbers must be consecutive. They repeat if two processes have written to the same cassette.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
       throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
@@ -216,7 +216,7 @@ function openOwnFile(path: string, flags: number): number {
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
-  // Both flags may be undefined, because Windows has neither.
+  // Falls back to 0, because Windows has neither of these flags.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
@@ -237,7 +237,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // Ignored for the user's own file, because `chmod` fails on a file system without modes.
+    // `chmod` fails on a file system without modes, which is accepted for the user's own file.
     if (!isOwn(facts)) throw error;
   }
 }

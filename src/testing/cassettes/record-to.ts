@@ -70,7 +70,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // A chunk that cannot be recorded ends the stream. Without an end event, a replay of this recording fails as incomplete.
+      // Ends the stream if a chunk cannot be recorded. Without an end event, a replay of this recording fails as incomplete.
       this.#close();
       dropIterator(this.#iterator);
       throw error;
@@ -195,7 +195,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   checkFields("options", options, optionChecks);
   const { redact } = options;
   let streams = 0;
-  // Creates the cassette now, because a fallback provider may never get a request, and its cassette must exist for the replay.
+  // Creates the cassette now, because a fallback provider may never get a request, and a replay needs its cassette.
   cassette.clear();
   cassette.append(toHead(provider));
   const write = (line: Line): void => cassette.append(toLine(line));

@@ -27,7 +27,7 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // If more was recorded after this point, the provider kept sending after the signal had fired, so the replay does the same.
+    // If more was recorded after this point, the provider kept sending after the abort, so the replay does the same.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await waitAsRecorded(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;

@@ -1,4 +1,4 @@
-// Identifies a request by a digest of each of its parts. Digests show which parts of two requests differ without recording any content.
+// Identifies a request by digests of its parts. Digests show which parts of two requests differ without recording any content.
 
 import { digest, stableJson } from "../../shared/json.ts";
 import { isRecord, memoize } from "../../core/kit.ts";

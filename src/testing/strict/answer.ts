@@ -1,4 +1,4 @@
-// Converts a scripted message to a neutral form, from which it can be written in each API's format.
+// Converts a scripted message to a neutral form that can be written in each API's format.
 
 import { digest } from "../../shared/json.ts";
 import type { FinishReason, ModelChunk, ProviderError } from "../../core/index.ts";

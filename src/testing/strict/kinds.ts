@@ -1,4 +1,4 @@
-// The services that `strictService` can simulate. Each has the rules of its API, its own rules and the rules of its models.
+// Lists the services that `strictService` can simulate. Each combines the rules of its API, its own rules and those of its models.
 
 import { anthropicModelRules, claudeGatewayRules, toAnthropicError } from "../../services/anthropic.ts";
 import { azureRules, azureStyle } from "../../services/azure.ts";

@@ -1,5 +1,5 @@
-// Makes and checks signatures that are only valid after the same prefix: system text, tools and earlier content. A signature contains the
-// digest of its prefix, so that the service need not remember its answers.
+// Creates and checks signatures that are valid only after the same prefix: system text, tools and earlier content. Each contains its
+// prefix's digest, so that the service need not remember its answers.
 
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";

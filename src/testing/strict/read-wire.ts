@@ -1,4 +1,4 @@
-// Parses requests in the formats of the four APIs into one form, so that rules need not do this.
+// Parses requests in the formats of four APIs into one form, so that rules need not do this.
 
 import { isRecord } from "../../core/kit.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
