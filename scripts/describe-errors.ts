@@ -54,16 +54,16 @@ const withCode = (texts: readonly string[], code: string): readonly Message[] =>
 
 /** Messages of LoopError whose text depends on `problem`: the places that set it have the words. */
 const frames: { readonly [code: string]: (problem: string) => string } = {
-  "invalid-option": (problem) => `Option … must be ${problem}, but is …`,
-  "invalid-tool": (problem) => `Tool … ${problem}`,
-  "invalid-schema": (problem) => `The input schema of tool … ${problem}`,
-  "invalid-messages": (problem) => `Message … ${problem}`,
-  "invalid-decision": (problem) => `The decision about call … ${problem}`,
-  "journal-refused": (problem) => `The file … cannot be used as a journal: ${problem}`,
-  "journal-damaged": (problem) => `The journal … is damaged: … ${problem}`,
-  "log-damaged": (problem) => `…: ${problem}`,
-  "rerun-refused": (problem) => `The run cannot be tried again from iteration …: ${problem}`,
-  "conversation-refused": (problem) => `Conversation … ${problem}`,
+  "invalid-option": (problem) => `Option … is …, but must be ${problem}.`,
+  "invalid-tool": (problem) => `Tool … ${problem}.`,
+  "invalid-schema": (problem) => `The input schema of tool … ${problem}.`,
+  "invalid-messages": (problem) => `Message … ${problem}.`,
+  "invalid-decision": (problem) => `The decision about call … ${problem}.`,
+  "journal-refused": (problem) => `The file … cannot be used as a journal: ${problem}.`,
+  "journal-damaged": (problem) => `The journal … is damaged: … ${problem}.`,
+  "log-damaged": (problem) => `…: ${problem}.`,
+  "rerun-refused": (problem) => `The run cannot be repeated from iteration …: ${problem}.`,
+  "conversation-refused": (problem) => `Conversation … ${problem}.`,
 };
 
 function readNew(node: ts.NewExpression): readonly Message[] {
@@ -88,7 +88,7 @@ function readNew(node: ts.NewExpression): readonly Message[] {
 function readCall(node: ts.CallExpression): readonly Message[] {
   if (node.expression.getText() !== "invalidOption") return [];
   const [option, expected] = (node.arguments ?? []).map((argument) => textsOf(argument)[0] ?? "…");
-  return withCode([`Option "${option}" must be ${expected}, but is …`], "invalid-option");
+  return withCode([`Option "${option}" is …, but must be ${expected}.`], "invalid-option");
 }
 
 function readMessages(path: string): readonly Message[] {
@@ -106,7 +106,7 @@ function readMessages(path: string): readonly Message[] {
       found.push(
         ...[...propertiesOf(node.initializer).values()].flatMap((value) =>
           withCode(
-            textsOf(value).map((text) => `Message … ${text}`),
+            textsOf(value).map((text) => `Message … ${text}.`),
             "invalid-messages",
           ),
         ),

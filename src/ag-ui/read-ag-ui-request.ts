@@ -66,7 +66,7 @@ export async function readAGUIRequest(
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(given.answers).length === 0)
-    throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
+    throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor tool results.");
   return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...given };
 }
 
@@ -85,9 +85,9 @@ function readAnswers(given: readonly Answer[]): Pick<AGUIRequest, "continues" | 
 
 function readResume(resume: unknown): readonly Answer[] {
   if (resume === undefined || resume === null) return [];
-  if (!Array.isArray(resume)) throw new RequestError(400, 'The field "resume" of the body must be an array.');
+  if (!Array.isArray(resume)) throw new RequestError(400, 'The field "resume" in the request body must be an array.');
   return resume.map((entry) => {
-    if (!isRecord(entry)) throw new RequestError(400, 'An entry of "resume" is not an object.');
+    if (!isRecord(entry)) throw new RequestError(400, 'An entry in "resume" is not an object.');
     return [readNeeded(entry.interruptId, "interruptId"), readPayload(entry)];
   });
 }

@@ -97,13 +97,13 @@ function parseDocument(text: string): unknown {
     return JSON.parse(written);
   } catch (error) {
     const reason = toPlainError(error).message.replace(/\.$/, "");
-    throw new Error(`The text is not JSON: ${reason}. Use the actions read and grep.`, { cause: error });
+    throw new Error(`The text is not JSON: ${reason}. Use the actions "read" and "grep" instead.`, { cause: error });
   }
 }
 
 function tooLarge(bytes: number): Error {
   return new Error(
-    `The text has ${bytes} bytes, and json reads at most ${maxJsonBytes}. Use the actions grep and read to find the part that you need.`,
+    `The text has ${bytes} bytes, but the action "json" reads at most ${maxJsonBytes}. Use the actions "grep" and "read" to find the part that you need.`,
   );
 }
 
@@ -125,8 +125,10 @@ function checkShape(text: string): void {
       depth += 1;
       values += 1;
     } else if (closers.has(unit)) depth -= 1;
-    if (depth > maxDepth) throw new Error(`The JSON is nested more than ${maxDepth} levels deep. Use the actions read and grep.`);
-    if (values > maxValues) throw new Error(`The JSON has more than ${maxValues} values. Use the actions read and grep.`);
+    if (depth > maxDepth)
+      throw new Error(`The JSON is nested more than ${maxDepth} levels deep. Use the actions "read" and "grep" instead.`);
+    if (values > maxValues)
+      throw new Error(`The JSON has more than ${maxValues} values. Use the actions "read" and "grep" instead.`);
   }
 }
 
@@ -221,8 +223,7 @@ function unknownId(sources: readonly ReadSource[]): Error {
 async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);
   const isDeleted = await shelf.remove(id);
-  if (!isDeleted && release.length === 0)
-    throw new Error("You have read no text with this id, and no stored result has this id.");
+  if (!isDeleted && release.length === 0) throw new Error("No text that you have read and no stored result has this id.");
   const calls = release.length === 1 ? "1 earlier call" : `${release.length} earlier calls`;
   const data = `Released: the results of ${calls}.${isDeleted ? " The stored result is deleted." : ""}`;
   return markSignal(toolResult({ data }), { release });

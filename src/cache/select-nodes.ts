@@ -71,7 +71,7 @@ function compile(path: string, maxDepth: number): JSONPathQuery {
     return query;
   } catch (error) {
     const { message } = toPlainError(error);
-    throw new Error(`The path is not a JSONPath of RFC 9535: ${message}. An example is $.items[?@.price > 10].name`, {
+    throw new Error(`The path is not a valid JSONPath (RFC 9535): ${message}. For example, use $.items[?@.price > 10].name`, {
       cause: error,
     });
   }

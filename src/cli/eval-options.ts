@@ -95,7 +95,7 @@ function readShared(values: EvalValues): EvalOptions {
 function readKeep({ keep, against }: EvalValues): EvalOptions["keep"] {
   // Keeps all logs for a comparison, because they show where a case began to differ.
   if (keep === undefined) return against === undefined ? undefined : "all";
-  if (keep !== "all" && keep !== "failed") throw wrongUsage(`--keep must be all or failed, but is "${keep}".`);
+  if (keep !== "all" && keep !== "failed") throw wrongUsage(`--keep is "${keep}", but must be all or failed.`);
   return keep;
 }
 
@@ -104,13 +104,13 @@ function readRunner({ runner, ...values }: EvalValues): TestRunner | undefined {
     if (runner === undefined || values["save-test"] !== undefined) return runner;
     throw wrongUsage("--runner needs --save-test.");
   }
-  throw wrongUsage(`--runner must be vitest or node:test, but is "${runner}".`);
+  throw wrongUsage(`--runner is "${runner}", but must be vitest or node:test.`);
 }
 
 function readReplay({ replay = false, trial, from, ...values }: EvalValues): EvalSettings["replay"] {
   const iteration = from === undefined ? undefined : toIteration(from);
   if (from !== undefined && iteration === undefined)
-    throw wrongUsage(`--from must be an iteration such as i3, but is "${from}".`);
+    throw wrongUsage(`--from is "${from}", but must be an iteration such as i3.`);
   const isReplay = replay || [trial, from, values["save-test"]].some((value) => value !== undefined);
   return isReplay ? { trials: trial, from: iteration } : undefined;
 }
@@ -133,7 +133,7 @@ function readNumber(name: string, given: string | undefined, { text, fits }: Dem
   if (given === undefined) return undefined;
   const value = given.trim() === "" ? Number.NaN : Number(given);
   if (fits(value)) return value;
-  throw wrongUsage(`--${name} must be ${text}, but is "${given}".`);
+  throw wrongUsage(`--${name} is "${given}", but must be ${text}.`);
 }
 
 /** An option with the value undefined would replace the one of the evaluation. */

@@ -53,7 +53,7 @@ export async function inspectLogs(args: readonly string[], io: CliIO): Promise<v
 function readPort(port: string | undefined): number | undefined {
   if (port === undefined) return undefined;
   if (/^\d+$/.test(port) && Number(port) <= 65_535) return Number(port);
-  throw wrongUsage(`--port must be a whole number from 0 to 65535, but is "${port}".`);
+  throw wrongUsage(`--port is "${port}", but must be a whole number from 0 to 65535.`);
 }
 
 function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {

@@ -226,7 +226,7 @@ function readIteration(from: string | undefined): number {
   throw wrongUsage(
     from === undefined
       ? "`rerun` needs --from with an iteration, such as --from i3."
-      : `--from must be an iteration such as i3, but is "${from}".`,
+      : `--from is "${from}", but must be an iteration such as i3.`,
   );
 }
 

@@ -123,7 +123,7 @@ const wholeNumber = z.union([
  * await runToolLoop({ provider, tools, messages, limits, timeouts });
  */
 export function readEnvironment(env: Environment = hostEnvironment(), options: EnvironmentOptions = {}): EnvironmentSettings {
-  if (!isRecord(env)) throw invalidOption("env", "an object with variables by name", env);
+  if (!isRecord(env)) throw invalidOption("env", "an object that maps variable names to values", env);
   checkFields("options", options, optionChecks);
   const { names = {}, onProblem } = options;
   const problems: EnvironmentProblem[] = [];

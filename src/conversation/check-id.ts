@@ -8,14 +8,14 @@ const maxIdLength = 200;
 const forbidden = /[\p{Cc}\p{Cs}/\\]/u;
 
 export const idCheck: Check = [
-  `a string of 1 to ${maxIdLength} characters without slashes, backslashes and control characters, and not "." or ".."`,
+  `a string of 1 to ${maxIdLength} characters without slashes, backslashes or control characters, and not "." or ".."`,
   (id) => typeof id === "string" && id.length > 0 && id.length <= maxIdLength && !forbidden.test(id) && id !== "." && id !== "..",
 ];
 
 export function checkId(id: unknown): void {
   if (idCheck[1](id)) return;
   const [found] = typeof id === "string" ? (forbidden.exec(id) ?? []) : [];
-  throw invalidOption("id", found === undefined ? idCheck[0] : `${idCheck[0]}, so without ${JSON.stringify(found)}`, id);
+  throw invalidOption("id", found === undefined ? idCheck[0] : `${idCheck[0]} (it contains ${JSON.stringify(found)})`, id);
 }
 
 /**

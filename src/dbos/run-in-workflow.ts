@@ -33,8 +33,8 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
   if (workflowID === undefined || !DBOS.isInWorkflow()) {
     throw new LoopError("invalid-option", {
       option: "runInWorkflow()",
-      expected: "called inside a DBOS workflow, and outside its steps",
-      received: "called elsewhere",
+      expected: "called inside a workflow and outside its steps",
+      received: "called outside a DBOS workflow or inside a step",
     });
   }
   return runInEngine(new DbosEngine(workflowID), execute);

@@ -64,19 +64,19 @@ function readCheck(name: string, given: unknown): CheckReport {
   const reason = typeof given["reason"] === "string" ? { reason: redactText(given["reason"], longestReason) } : {};
   if (typeof pass === "boolean") return { name, pass, ...reason };
   if (typeof min === "number" && !(min >= 0 && min <= 1))
-    throw new TypeError(`The option "min" of the check "${name}" must be a score from 0 to 1, but is ${min}.`);
+    throw new TypeError(`The option "min" of the check "${name}" is ${min}, but must be a score from 0 to 1.`);
   if (typeof score === "number" && (min === undefined || typeof min === "number"))
     return { ...readScore(name, score, min), ...reason };
   throw wrongCheck(name, given);
 }
 
 function readScore(name: string, score: number, min?: number): CheckReport {
-  if (!(score >= 0 && score <= 1)) throw new TypeError(`The check "${name}" must be a score from 0 to 1, but is ${score}.`);
+  if (!(score >= 0 && score <= 1)) throw new TypeError(`The check "${name}" is ${score}, but must be a score from 0 to 1.`);
   return { name, pass: score >= (min ?? 0), score, ...(min !== undefined && { min }) };
 }
 
 function wrongCheck(name: string, given: unknown): TypeError {
   return new TypeError(
-    `The check "${name}" must be a boolean, a score from 0 to 1, { pass, reason } or { score, reason, min }, but is ${describeValue(given)}.`,
+    `The check "${name}" is ${describeValue(given)}, but must be a boolean, a score from 0 to 1, { pass, reason } or { score, reason, min }.`,
   );
 }

@@ -43,8 +43,8 @@ export function readMessage(options: {
   const { message, messages, regenerate } = options;
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
-    const expected = 'an object with exactly one of "message", "messages" and "regenerate"';
-    const received = given === 0 ? "an object with none of them" : `an object with ${given} of them`;
+    const expected = "an object with exactly one of them";
+    const received = `an object with ${given === 0 ? "none" : given} of "message", "messages" and "regenerate"`;
     throw new LoopError("invalid-option", { option: "options", expected, received });
   }
   if (regenerate !== undefined && (regenerate as unknown) !== true) throw invalidOption("regenerate", "true", regenerate);

@@ -136,7 +136,7 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
  */
 export function importTool(tool: object, overrides: ImportOverrides = {}): ExecutableTool<unknown> {
   const given: unknown = tool;
-  if (!isRecord(given)) throw refuseTool("", `must be an object, but is ${describeValue(given)}`);
+  if (!isRecord(given)) throw refuseTool("", `is ${describeValue(given)}, but must be an object`);
   const name = overrides.name ?? given["name"];
   const found = findKind(given);
   if ("problem" in found) throw refuseTool(name, found.problem);
@@ -148,7 +148,7 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Execu
 }
 
 /**
- * Converts several tools: an array of tools with names, or an object with tools by name, as in the AI SDK. The name in the object
+ * Converts several tools: an array of tools with names, or an object that maps names to tools, as in the AI SDK. The name in the object
  * replaces the tool's name. `overrides` may have an entry for each tool, by name.
  *
  * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither an array nor an object.
@@ -162,7 +162,7 @@ export function importTools(
 ): readonly ExecutableTool<unknown>[] {
   const given: unknown = tools;
   if (!Array.isArray(given) && !hasNames(given))
-    throw invalidOption("tools", "an array of tools, or an object with tools by name", given);
+    throw invalidOption("tools", "an array of tools, or an object that maps names to tools", given);
   const named = Array.isArray(tools)
     ? tools.map((tool: object): readonly [unknown, object] => [Reflect.get(Object(tool), "name"), tool])
     : Object.entries(tools);

@@ -106,7 +106,8 @@ async function readResource(
   const [only] = contents;
   const text = contents.length === 1 && only !== undefined ? textOf(only["text"]) : contents.map(describePart).join("\n");
   const bytes = countBytes(text);
-  if (bytes > maxBytes) throw new Error(`The resource has ${bytes} bytes. Only resources of at most ${maxBytes} bytes are read.`);
+  if (bytes > maxBytes)
+    throw new Error(`The resource has ${bytes} bytes. Only resources of at most ${maxBytes} bytes can be read.`);
   return text;
 }
 
@@ -149,7 +150,7 @@ async function ask(
   signal: AbortSignal,
   request: (options: McpRequestOptions) => Promise<object>,
 ): Promise<unknown> {
-  if (!isConnected(client)) throw new Error("The MCP server is not connected. Do without this text.");
+  if (!isConnected(client)) throw new Error("The MCP server is not connected. Continue without this text.");
   const cancellation = followSignal(signal);
   try {
     return await request({ signal: cancellation.signal, timeout: maxMs });

@@ -17,7 +17,7 @@ const answerMs = 5_000;
 export async function whileOpen<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const own = followSignal(signal);
-  const timer = setTimeout(() => own.abort(new Error(`Restate did not answer for ${answerMs} ms.`)), answerMs);
+  const timer = setTimeout(() => own.abort(new Error(`Restate did not answer within ${answerMs} ms.`)), answerMs);
   try {
     return await request(own.signal);
   } finally {

@@ -53,8 +53,8 @@ export async function runInWorkflow(
   requireNode22();
   if (typeof (ctx as { readonly run?: unknown } | undefined)?.run !== "function") {
     throw new LoopError("invalid-option", {
-      option: "runInWorkflow(ctx)",
-      expected: "called with the context of a Restate workflow",
+      option: "ctx",
+      expected: "the context of a Restate workflow",
       received: describeValue(ctx),
     });
   }

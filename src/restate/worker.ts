@@ -164,7 +164,7 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   const settings: Settings = settle<WorkerOptions, Defaulted>(options, defaults);
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
-    throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
+    throw invalidOption("name", "a letter followed by letters, digits, dots, hyphens or _", name);
   const worker = await here.launch(() => new WorkerProcess(settings));
   return { id: worker.id, stop: () => worker.stop() };
 }

@@ -23,7 +23,7 @@ export function mayBeObject(node: unknown, root: JsonSchema): boolean {
 /** Returns a problem of a node. Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
 function findNodeProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
   if (node === true) return undefined;
-  if (!isRecord(node)) return `must be an object or true, but is ${describeValue(node)}`;
+  if (!isRecord(node)) return `is ${describeValue(node)}, but must be an object or true`;
   if (known.has(node)) return known.get(node);
   known.set(node, undefined);
   const found = findOwnProblem(node, root) ?? findInnerProblem(node, (part) => findNodeProblem(part, root, known), root);

@@ -56,13 +56,17 @@ describe("createMockProvider", () => {
 
 describe("mock parts", () => {
   it.for<[maker: string, make: (...args: readonly unknown[]) => unknown, message: string]>([
-    ["text", text as never, 'The first argument of text() must be the text (a string), but is undefined. Write text("Hello.").'],
-    ["reasoning", reasoning as never, "The first argument of reasoning() must be the text (a string)"],
-    ["refusal", refusal as never, "The first argument of refusal() must be the text (a string)"],
+    [
+      "text",
+      text as never,
+      'The first argument of text() is undefined, but must be the text, as a string. Write text("Hello.").',
+    ],
+    ["reasoning", reasoning as never, "The first argument of reasoning() is undefined, but must be the text, as a string"],
+    ["refusal", refusal as never, "The first argument of refusal() is undefined, but must be the text, as a string"],
     [
       "toolCall",
       toolCall as never,
-      'The first argument of toolCall() must be the name of the tool (a string), but is undefined. Write toolCall("get_weather", { city: "Oslo" }).',
+      'The first argument of toolCall() is undefined, but must be the name of the tool, as a string. Write toolCall("get_weather", { city: "Oslo" }).',
     ],
   ])("%s() throws without its first argument", ([, make, message]) => {
     expect(() => make()).toThrow(TypeError);
@@ -70,15 +74,15 @@ describe("mock parts", () => {
   });
 
   it("toolCall() throws for an object instead of the name", () => {
-    expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but is an object.");
+    expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("is an object, but must be");
   });
 });
 
 describe("providerSuite and registrySuite", () => {
   it.for<[what: string, setup: unknown, message: string]>([
-    ["a missing setup", undefined, 'Option "setup" must be an object, but is undefined.'],
-    ["a setup without create", {}, 'Option "setup.create" must be a function, but is undefined.'],
-    ["a create option that is not a function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
+    ["a missing setup", undefined, 'Option "setup" is undefined, but must be an object.'],
+    ["a setup without create", {}, 'Option "setup.create" is undefined, but must be a function.'],
+    ["a create option that is not a function", { create: {} }, 'Option "setup.create" is an object, but must be a function.'],
     ["an unknown option", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
   ])("reject %s", ([, setup, message]) => {
     expect(() => providerSuite(setup as ProviderSuiteSetup)).toThrow(message);
@@ -91,7 +95,7 @@ describe("runTool", () => {
   it.for<[overrides: object, message: string]>([
     [{ timeoutMs: 1 }, 'There is no option "overrides.timeoutMs". Did you mean "overrides.timeouts"?'],
     [{ timeouts: { tool: 1 } }, 'There is no option "timeouts.tool".'],
-    [{ session: 1 }, 'Option "overrides.session" must be an object, but is 1.'],
+    [{ session: 1 }, 'Option "overrides.session" is 1, but must be an object.'],
   ])("rejects the overrides %j", async ([overrides, message]) => {
     await expect(runTool(tool, {}, overrides)).rejects.toThrow(message);
   });

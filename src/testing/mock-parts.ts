@@ -5,7 +5,7 @@ import type { FinishReason, Json, ModelChunk, ProviderError, Usage } from "../co
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
   throw new TypeError(
-    `The first argument of ${maker}() must be ${what} (a string), but is ${describeValue(value)}. Write ${example}.`,
+    `The first argument of ${maker}() is ${describeValue(value)}, but must be ${what}, as a string. Write ${example}.`,
   );
 }
 
@@ -242,7 +242,7 @@ function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said
 
 function piecesOf(whole: string, count: number): string[] {
   if (!Number.isInteger(count) || count < 1)
-    throw new RangeError(`The number of deltas must be a whole number of at least 1, but is ${count}.`);
+    throw new RangeError(`The number of deltas is ${count}, but must be a whole number of at least 1.`);
   if (count === 1) return [whole];
   const characters = Array.from(whole);
   const pieces = Math.max(1, Math.min(count, characters.length));

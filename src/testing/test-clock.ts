@@ -85,7 +85,7 @@ export function createTestClock(startMs = 0): TestClock {
     flush: drain,
     async advance(ms) {
       if (!Number.isFinite(ms) || ms < 0)
-        throw new RangeError(`advance() expects a number of milliseconds of at least 0, but got ${ms}.`);
+        throw new RangeError(`advance() expects a number of milliseconds that is not negative, but got ${ms}.`);
       const endMs = now + ms;
       await runUntil(endMs);
       now = Math.max(now, endMs);

@@ -106,7 +106,7 @@ function readMessage(messages: readonly unknown[], limits: RequestLimits): UserM
 function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
   if (trigger === "submit-message" || trigger === undefined) return "submit";
   if (trigger === "regenerate-message") return "regenerate";
-  throw new RequestError(400, 'The field "trigger" of the body must be "submit-message" or "regenerate-message".');
+  throw new RequestError(400, 'The field "trigger" in the request body must be "submit-message" or "regenerate-message".');
 }
 
 /** Reads answers from the last message and from the field `answers` of the body. This field takes precedence. */
@@ -162,7 +162,7 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
 function readOwn(answers: unknown): readonly Answer[] {
   if (answers === undefined || answers === null) return [];
   if (!isRecord(answers) || Array.isArray(answers))
-    throw new RequestError(400, 'The field "answers" of the body must be an object.');
+    throw new RequestError(400, 'The field "answers" in the request body must be an object.');
   return Object.entries(answers).map(([id, answer]): Answer => [readId(id, "id of an answer") ?? id, readAnswer(answer)]);
 }
 

@@ -69,7 +69,7 @@ type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Na
 export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
   const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;
   const body = await toValue(source, { maxBytes, bodyMs, clock });
-  refuseDeep(body, "The body");
+  refuseDeep(body, "The request body");
   return body;
 }
 
@@ -108,7 +108,7 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
 type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
 
 async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
-  const toError = (): Error => new RequestError(408, `The body took longer than ${bodyMs} ms.`);
+  const toError = (): Error => new RequestError(408, `The request body took longer than ${bodyMs} ms.`);
   try {
     return await withinTime(readAll(pieces, maxBytes), { ms: bodyMs, clock, toError });
   } catch (error) {
@@ -146,7 +146,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new RequestError(400, "The body is not valid JSON.", { cause: error });
+    throw new RequestError(400, "The request body is not valid JSON.", { cause: error });
   }
 }
 
@@ -155,13 +155,13 @@ function checkSize(body: unknown, maxBytes: number): void {
   try {
     bytes = countBytes(JSON.stringify(body) ?? "");
   } catch (error) {
-    throw new RequestError(400, "The body is not plain JSON data.", { cause: error });
+    throw new RequestError(400, "The request body is not plain JSON data.", { cause: error });
   }
   if (bytes > maxBytes) throw tooLarge(maxBytes);
 }
 
 function tooLarge(maxBytes: number): RequestError {
-  return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
+  return new RequestError(413, `The request body has more than ${maxBytes} bytes.`);
 }
 
 /** True if the body is nested too deeply. Searches level by level, because recursion could overflow the stack. */

@@ -70,15 +70,15 @@ export function readId(value: unknown, field: string): string | undefined {
 
 export function readNeeded(value: unknown, field: string): string {
   const id = readId(value, `"${field}"`);
-  if (id === undefined) throw new RequestError(400, `The body has no "${field}".`);
+  if (id === undefined) throw new RequestError(400, `The request body has no "${field}".`);
   return id;
 }
 
 /** Returns the fields of a request body that contains the page's history. */
 export function readChatBody(body: unknown): UnknownRecord & { readonly messages: readonly unknown[] } {
-  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
+  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The request body is not an object.");
   const { messages } = body;
-  if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
+  if (!Array.isArray(messages)) throw new RequestError(400, 'The request body has no array "messages".');
   return { ...body, messages };
 }
 
@@ -101,19 +101,19 @@ export function readUserMessage(messages: readonly unknown[], given: readonly un
 }
 
 function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
-  if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
+  if (!isRecord(part)) throw new RequestError(400, "A part in the last message is not an object.");
   if (part.type === "file") return [readFile(part, limits)];
   if (part.type !== "text") return [];
-  if (typeof part.text !== "string") throw new RequestError(400, 'The "text" of a part of the last message is not a string.');
+  if (typeof part.text !== "string") throw new RequestError(400, 'A part in the last message has a "text" that is not a string.');
   return part.text === "" ? [] : [{ type: "text", text: part.text }];
 }
 
 function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLimits): UserPart {
   const { allowWebUrls, allowedMediaTypes = mediaTypes } = limits;
   if (typeof mediaType !== "string" || typeof url !== "string")
-    throw new RequestError(400, "A file of the last message has no media type or no URL. Both must be strings.");
+    throw new RequestError(400, "A file in the last message has no media type or no URL. Both must be strings.");
   const media = locateMedia({ type: "file", mediaType, data: url });
-  if (media.kind === "unreadable") throw new RequestError(400, `A file of the last message cannot be used: ${media.why}.`);
+  if (media.kind === "unreadable") throw new RequestError(400, `A file in the last message cannot be used: ${media.why}.`);
   const isOnline = media.kind === "url" && isOnWeb(media);
   if (!/^data:/i.test(url) && !(allowWebUrls && isOnline))
     throw new RequestError(
@@ -133,7 +133,7 @@ function checkTypes(
 ): void {
   const given = (/^data:([^;,]+)/i.exec(url)?.[1] ?? mediaType).trim();
   const isAllowed = [given, recognized].every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
-  if (!isAllowed) throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
+  if (!isAllowed) throw new RequestError(415, "A file in the last message has a media type that is not allowed.");
 }
 
 function toName(filename: unknown): { readonly filename?: string } {

@@ -244,7 +244,7 @@ describe("fileSource: a large file", () => {
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000_000).toBeLessThan(3);
     expect(await read({ id: "large/log", action: "json", path: "$" })).toBe(
-      "failed: The text has 1000000000 bytes, and json reads at most 8388608. Use the actions grep and read to find the part that you need.",
+      'failed: The text has 1000000000 bytes, but the action "json" reads at most 8388608. Use the actions "grep" and "read" to find the part that you need.',
     );
   });
 

@@ -107,9 +107,14 @@ describe("read_part with the action json", () => {
 
   it.for<[what: string, document: string, path: string, message: string]>([
     ["text that is not JSON", "line 1\nline 2", "$", "failed: The text is not JSON: "],
-    ["a path that is not JSONPath", "{}", "$.a[", "failed: The path is not a JSONPath of RFC 9535: unclosed bracketed selection"],
-    ["a path without $", "{}", "a.b", "failed: The path is not a JSONPath of RFC 9535: expected '$'"],
-    ["an unknown function", "{}", "$[?f(@)]", "failed: The path is not a JSONPath of RFC 9535: no such function 'f'"],
+    [
+      "a path that is not JSONPath",
+      "{}",
+      "$.a[",
+      "failed: The path is not a valid JSONPath (RFC 9535): unclosed bracketed selection",
+    ],
+    ["a path without $", "{}", "a.b", "failed: The path is not a valid JSONPath (RFC 9535): expected '$'"],
+    ["an unknown function", "{}", "$[?f(@)]", "failed: The path is not a valid JSONPath (RFC 9535): no such function 'f'"],
     [
       "a pattern with look-around",
       '["x"]',
@@ -123,7 +128,7 @@ describe("read_part with the action json", () => {
       "a document of more than 8 MiB",
       `"${"x".repeat(8 * 1_024 * 1_024)}"`,
       "$",
-      "failed: The text has 8388610 bytes, and json reads at most 8388608.",
+      'failed: The text has 8388610 bytes, but the action "json" reads at most 8388608.',
     ],
     ["a long string that does not end", '"\\"'.repeat(1e6), "$", "failed: The text is not JSON: "],
     ["an empty path", "{}", "", "invalid-input"],

@@ -114,7 +114,7 @@ describe("turnwright inspect", () => {
       "a port above 65535",
       ["inspect", "run.jsonl", "--live", "--port", "99999"],
       2,
-      "--port must be a whole number from 0 to 65535",
+      '--port is "99999", but must be a whole number from 0 to 65535',
     ],
     ["a port without --live", ["inspect", "run.jsonl", "--port", "80"], 2, "--port needs --live."],
     ["an unknown command", ["look"], 2, 'There is no command "look".'],

@@ -147,7 +147,7 @@ describe("turnwright rerun", () => {
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
     ["a command without an iteration", [], 2, "`rerun` needs --from with an iteration"],
-    ["an iteration that is a word", ["--from", "last"], 2, '--from must be an iteration such as i3, but is "last".'],
+    ["an iteration that is a word", ["--from", "last"], 2, '--from is "last", but must be an iteration such as i3.'],
     ["an iteration that the run does not have", ["--from", "i9"], 1, "it has iterations 0 to 2. Choose one of these."],
     [
       "a provider that is not built in",

@@ -40,9 +40,9 @@ describe("createConversation", () => {
   });
 
   it.each([
-    ["a/b", 'so without "/"'],
-    ["a\\b", 'so without "\\\\"'],
-    ["a\nb", 'so without "\\n"'],
+    ["a/b", '(it contains "/")'],
+    ["a\\b", '(it contains "\\\\")'],
+    ["a\nb", '(it contains "\\n")'],
   ])("names the forbidden character in the error for the id %j", async (id, problem) => {
     expect(() => open([], { id })).toThrow(problem);
     await expect(open([]).conversation.fork(id)).rejects.toThrow(problem);

@@ -141,7 +141,7 @@ describe("a durable loop", () => {
       "finished",
     ]);
     await expect(loop.retry("over")).rejects.toThrow(
-      "must be the id of a run whose result rejected, but is the id of a run with a",
+      "is the id of a run with a result, but must be the id of a run whose result rejected",
     );
   });
 
@@ -186,6 +186,6 @@ describe("a durable loop", () => {
   it("rejects a name that another loop of the process has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
-    expect(again).toThrow('Option "name" must be a name that no other durable loop of this process has');
+    expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop of this process has/);
   });
 });

@@ -370,12 +370,16 @@ describe("evaluate", () => {
   });
 
   it.each([
-    ["cases", { cases: [] }, /"cases" must be at least one case/],
-    ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" must be a name that no other case has/],
-    ["only", { only: ["b"] }, /"only" must be cases of the evaluation: refund/],
-    ["an empty list of cases", { only: [] }, /"only" must be at least one case that can run/],
-    ["a replay without trials", { replay: { directory: "none" } }, /"replay" must be trials that were kept in none \(none\)/],
-    ["trials", { trials: 0 }, /"evaluation.trials" must be a whole number from 1 to 100000/],
+    ["cases", { cases: [] }, /"cases" is .*, but must be at least one case/],
+    ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" is .*, but must be a name that no other case has/],
+    ["only", { only: ["b"] }, /"only" is .*, but must be cases of the evaluation: refund/],
+    ["an empty list of cases", { only: [] }, /"only" is .*, but must be at least one case that can run/],
+    [
+      "a replay without trials",
+      { replay: { directory: "none" } },
+      /"replay" is .*, but must be trials that were kept in none \(none\)/,
+    ],
+    ["trials", { trials: 0 }, /"evaluation.trials" is .*, but must be a whole number from 1 to 100000/],
     ["an unknown option", { trails: 3 }, /Did you mean "evaluation.trials"/],
   ])("refuses wrong %s", async (_name, wrong, message) => {
     const { evaluation } = refunds([], { directory: false });
@@ -383,9 +387,9 @@ describe("evaluate", () => {
   });
 
   it.each([
-    ["no check", () => "yes", /The check "check" must be a boolean, a score/],
+    ["no check", () => "yes", /The check "check" is .*, but must be a boolean, a score/],
     ["an object without checks", () => ({}), /check has returned an object without checks/],
-    ["a score above 1", () => ({ good: 2 }), /The check "good" must be a score from 0 to 1, but is 2/],
+    ["a score above 1", () => ({ good: 2 }), /The check "good" is 2, but must be a score from 0 to 1/],
   ])("reports %s as an error", async (_name, check, message) => {
     const { evaluation } = refunds([], { directory: false });
     const report = await evaluate({ ...evaluation, check: check });

@@ -134,8 +134,8 @@ describe("the option resume of evaluate", () => {
   });
 
   it.for<[name: string, options: EvalOptions, cause: RegExp]>([
-    ["without files", { directory: false }, /"resume" must be false, because the option directory is false/],
-    ["for a replay", { replay: true }, /"resume" must be false, because a replay begins anew/],
+    ["without files", { directory: false }, /"resume" is true, but must be false, because the option directory is false/],
+    ["for a replay", { replay: true }, /"resume" is true, but must be false, because a replay begins anew/],
   ])("is refused %s", async ([, options, cause]) => {
     const directory = makeFolder();
     await evaluate(agent([]), { directory, keep: "all" });
@@ -176,6 +176,6 @@ it.for([Number.NaN, 2, -0.1])(
       check: () => ({ good: { score: 0.5, min } }),
     });
     const { cases } = await evaluate(evaluation, { directory: false });
-    expect(cases[0]?.trials[0]?.error).toBe(`The option "min" of the check "good" must be a score from 0 to 1, but is ${min}.`);
+    expect(cases[0]?.trials[0]?.error).toBe(`The option "min" of the check "good" is ${min}, but must be a score from 0 to 1.`);
   },
 );

@@ -96,7 +96,7 @@ it.for([
   const store = { ...memory, load: () => stored, lock } as unknown as ConversationStore;
   const { host, clock, id } = createStage({ store });
   const message =
-    /^Option "store.lo(ad|ck)\(id\).*" must be a StoredConversation, or undefined if the conversation does not exist/;
+    /^Option "store.lo(ad|ck)\(id\).*" is .*, but must be a StoredConversation, or undefined if the conversation does not exist/;
   await expect(host.start(id, { ...playing([text("One.")], clock), message: "Go." })).rejects.toThrow(message);
   await expect(host.resume(id, playing([text("One.")], clock))).rejects.toThrow(message);
   await expect(host.status(id)).rejects.toThrow(message);

@@ -94,7 +94,7 @@ describe("rerunFrom", () => {
     for (const source of [files.log, files.journal])
       await expect(runSecond(source, 2)).rejects.toMatchObject({
         code: "rerun-refused",
-        message: "The run cannot be tried again from iteration 2: it has iterations 0 to 1. Choose one of these.",
+        message: "The run cannot be repeated from iteration 2: it has iterations 0 to 1. Choose one of these.",
       });
     await expect(rerunFrom(files.log, { iteration: -1 }, {} as never)).rejects.toMatchObject({ code: "invalid-option" });
     await expect(rerunFrom(files.log, { iteration: 0, runId: "other" }, {} as never)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe("rerunFrom", () => {
     const options = await rerunFrom(files.log, { iteration: 2 }, { provider, limits: { maxConsecutiveToolErrors: 1 } });
     const error = await runToolLoop(options).catch((thrown: unknown) => thrown);
     expect([isLoopError(error, "rerun-refused") && error.message, provider.requests]).toEqual([
-      "The run cannot be tried again from iteration 2: with these options, the run ends at iteration 0 (tool-error-cap).",
+      "The run cannot be repeated from iteration 2: with these options, the run ends at iteration 0 (tool-error-cap).",
       [],
     ]);
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });

@@ -21,10 +21,10 @@ function complaintOf(run: () => unknown): string {
 }
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
-  ["undefined in place of a tool", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
-  ["a string in place of a tool", "get", /must be an object, but is "get"/],
-  ["a function in place of a tool", execute, /must be an object, but is a function/],
-  ["an array in place of a tool", [whole], /must be an object, but is an array of 1 item/],
+  ["undefined in place of a tool", undefined, /invalid-tool: Tool "" is undefined, but must be an object\.$/],
+  ["a string in place of a tool", "get", /is "get", but must be an object/],
+  ["a function in place of a tool", execute, /is a function, but must be an object/],
+  ["an array in place of a tool", [whole], /is an array of 1 item, but must be an object/],
   [
     "an empty object",
     {},
@@ -149,9 +149,11 @@ it("importTools: names the rejected tool in the error", () => {
   );
   expect(complaintOf(() => importTools([{ name: "get", ...whole }, whole]))).toMatch(/has no name/);
   for (const held of [Promise.resolve({ get: whole }), new Map([["get", whole]]), new Set([whole])])
-    expect(complaintOf(() => importTools(held as never))).toMatch(/^invalid-option: Option "tools" must be an array of tools/);
+    expect(complaintOf(() => importTools(held as never))).toMatch(
+      /^invalid-option: Option "tools" is .*, but must be an array of tools/,
+    );
   expect(complaintOf(() => importTools("get" as never))).toMatch(
-    /invalid-option: Option "tools" must be an array of tools, or an object/,
+    /invalid-option: Option "tools" is .*, but must be an array of tools, or an object/,
   );
 });
 

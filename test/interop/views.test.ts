@@ -103,7 +103,7 @@ describe("withFilter", () => {
     ["a list of numbers", [1]],
   ])("rejects %s", ([, filter]) => {
     expect(codeOf(() => withFilter([one], filter as never))).toMatch(
-      /^invalid-option: Option "filter" must be tool names in an array/,
+      /^invalid-option: Option "filter" is .*, but must be an array or a set of tool names/,
     );
   });
 
@@ -111,7 +111,7 @@ describe("withFilter", () => {
     const registry = createToolRegistry([]);
     const filtered = withFilter(registry, (async () => false) as never);
     registry.register(one);
-    const refused = /^invalid-option: Option "filter" must be a function that returns true or false, but/;
+    const refused = /^invalid-option: Option "filter" is .*, but must be a function that returns true or false\./;
     expect(codeOf(() => withFilter([one], (async () => false) as never))).toMatch(refused);
     expect(codeOf(() => filtered.definitions())).toMatch(refused);
     expect(codeOf(() => filtered.executeTool("one", {}, undefined as never))).toMatch(refused);

@@ -231,9 +231,9 @@ describe("fileJournal with the option `redact`", () => {
     [
       "returns undefined",
       () => undefined as never,
-      'Option "redact" must be a function that returns plain data, not a promise, but is undefined.',
+      'Option "redact" is undefined, but must be a function that returns plain data, not a promise.',
     ],
-    ["returns a promise", () => Promise.resolve(1) as never, "but is a promise"],
+    ["returns a promise", () => Promise.resolve(1) as never, "is a promise, but must be"],
   ])("rejects the step and records nothing if the redact function %s", async ([, atTool, message]) => {
     const { path } = setUp();
     const { options } = runOver(path, { redact: (record) => (record.key.endsWith("/outcome") ? atTool(record) : record.answer) });

@@ -253,7 +253,7 @@ describe("replayJournal", () => {
   });
 
   it("throws if its argument is not a journal", () => {
-    expect(() => replayJournal({} as never)).toThrow('Option "journal" must be a journal, but is an object.');
-    expect(() => replayJournal(undefined as never)).toThrow("but is undefined");
+    expect(() => replayJournal({} as never)).toThrow('Option "journal" is an object, but must be a journal.');
+    expect(() => replayJournal(undefined as never)).toThrow("is undefined, but must be");
   });
 });

@@ -187,8 +187,8 @@ function nestIds(levels: number): JsonSchema {
 }
 
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
-  ["undefined as the schema", undefined, /must be a supported JSON Schema, but is undefined/],
-  ["an array as the schema", [], /but is an array of 0 items/],
+  ["undefined as the schema", undefined, /is undefined, but must be a supported JSON Schema/],
+  ["an array as the schema", [], /is an array of 0 items, but must be/],
   [
     "a remote $ref",
     { properties: { a: { $ref: "https://example.com/s.json" } } },

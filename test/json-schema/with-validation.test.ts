@@ -166,7 +166,9 @@ describe("withValidation: a schema that cannot be checked", () => {
 });
 
 it("withValidation: rejects a value that is neither an array of tools nor a registry", () => {
-  expect(() => withValidation(undefined as never)).toThrow(/Option "withValidation" must be an array of tools, or a registry/);
+  expect(() => withValidation(undefined as never)).toThrow(
+    /Option "withValidation" is .*, but must be an array of tools, or a registry/,
+  );
 });
 
 describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s with plain JSON Schema", ([, make]) => {

@@ -116,11 +116,11 @@ describe("the options of runToolLoop", () => {
   });
 
   it.for<[what: string, bad: object, message: string]>([
-    ["a schema as middleware", { middleware: [z.string()] }, '.name" must be a name'],
+    ["a schema as middleware", { middleware: [z.string()] }, '.name" is undefined, but must be a name'],
     [
       "a cacher without its tool",
       { middleware: [processResults({ cacher: createResultCache().cacher })] },
-      'Option "tools" must be an array with the tool "read_part"',
+      'Option "tools" is an array without the tool "read_part", but must be an array with it, because the cacher',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
     ["a misspelled hook", { middleware: [{ name: "own", requests: () => 1 }] }, '.request"?'],
@@ -130,7 +130,7 @@ describe("the options of runToolLoop", () => {
 
   it("are rejected if `cacher` is the cache itself, and not the field `cacher` of the cache", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
-      'Option "processResults.cacher.store" must be a function, but is undefined.',
+      'Option "processResults.cacher.store" is undefined, but must be a function.',
     );
   });
 
@@ -142,7 +142,7 @@ describe("the options of runToolLoop", () => {
   it("are rejected with an error that states the length of an invalid string, but not its text", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
     expect(message).toBe(
-      'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
+      'Option "limits.maxIterations" is a string of 21 characters, but must be a whole number of at least 1, or Infinity.',
     );
   });
 });

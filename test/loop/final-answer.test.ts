@@ -256,7 +256,7 @@ describe("finalAnswer with an invalid reserve", () => {
     ["ms", { ms: 10 }, "wallClockMs", { wallClockMs: 10 }],
   ])("is rejected if %s are not less than their limit", async ([field, reserve, limit, limits]) => {
     await expect(play([], { limits, middleware: [finalAnswer({ reserve })] }).result).rejects.toThrow(
-      `Option "final-answer.reserve.${field}" must be less than "limits.${limit}", which must be set`,
+      new RegExp(`Option "final-answer.reserve.${field}" is .*, but must be less than "limits.${limit}", which must be set`),
     );
   });
 });

@@ -31,7 +31,7 @@ const apiKey = "sk-abcdefghijklmnopqrstuvwx";
 const client = new OpenAI({ apiKey });
 const aiSdk = createOpenAI({ apiKey });
 
-const expected = 'must be a provider: an object with "id", "model" and "stream", but is';
+const expected = 'but must be a provider: an object with "id", "model" and "stream"';
 const aiSdkAdvice = 'aiSdkModel({ model }), from "turnwright/ai-sdk"';
 const chat = (model: string, with_ = "new OpenAI()"): string =>
   `openaiChat({ client: ${with_}, model: ${model} }), from "turnwright/openai"`;
@@ -60,7 +60,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
   ],
   ["the class OpenAI", OpenAI, "the function OpenAI", chat('"..."')],
   ["openaiChat without a call", openaiChat, "the function openaiChat", chat('"..."')],
-  ["the options of openaiChat", { client, model: "gpt-5" }, "only its options", chat('"..."', "client")],
+  ["the options of openaiChat", { client, model: "gpt-5" }, "an options object", chat('"..."', "client")],
   ["a model name", "gpt-5", 'the name "gpt-5"', chat('"gpt-5"')],
   ["a model name with its maker", "openai/gpt-5", 'the name "openai/gpt-5"', chat('"gpt-5"')],
   [
@@ -82,7 +82,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
 describe("the option provider", () => {
   it.for(rows)("refuses %s, and says what to write", async ([, provider, received, instead]) => {
     const { code, message } = await refusal({ provider });
-    expect([code, message]).toEqual(["invalid-option", `Option "provider" ${expected} ${received}. Write: ${instead}.`]);
+    expect([code, message]).toEqual(["invalid-option", `Option "provider" is ${received}, ${expected}. Write: ${instead}.`]);
     expect(message).not.toContain(apiKey);
   });
 
@@ -133,7 +133,7 @@ describe("an adapter", () => {
     ],
     ["aiSdkModel(model)", () => aiSdkModel(aiSdk("gpt-5") as never), "model", 'aiSdkModel({ model: openai("gpt-5") })'],
   ])("%s says to pass an object", ([, make, name, instead]) => {
-    expect(make).toThrow(`Option "options" must be an object with the ${name}, but is the ${name} itself. Write: ${instead}.`);
+    expect(make).toThrow(`Option "options" is the ${name} itself, but must be an object with the ${name}. Write: ${instead}.`);
   });
 });
 
@@ -146,18 +146,22 @@ describe("a message of another format", () => {
     [
       "of useChat",
       { id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] },
-      'is a message of useChat. Write: the "message" that',
+      'is a message of useChat, but must be a string that is not blank, or a non-empty message with the role "user". Write: the "message" that',
     ],
-    ["without a role", { content: "Hi." }, 'is an object without a role. Write: { role: "user", content }.'],
-    ["of the model", { role: "assistant", content: "Hi." }, "is an object."],
+    [
+      "without a role",
+      { content: "Hi." },
+      'is an object without a role, but must be a string that is not blank, or a non-empty message with the role "user". Write: { role: "user", content }.',
+    ],
+    ["of the model", { role: "assistant", content: "Hi." }, "is an object, but must be a string that is not blank"],
   ])("%s is refused by a host and a conversation, with the same advice", async ([, message, received]) => {
     await expect(host.start("a", { ...options, message: message as never })).rejects.toThrow(received);
     await expect(conversation.send(message as never)).rejects.toThrow(received);
   });
 
   it.for<[given: object, received: string]>([
-    [{}, "but is an object with none of them"],
-    [{ message: "Hi.", regenerate: true }, "but is an object with 2 of them"],
+    [{}, 'is an object with none of "message", "messages" and "regenerate", but must be'],
+    [{ message: "Hi.", regenerate: true }, 'is an object with 2 of "message", "messages" and "regenerate", but must be'],
   ])("%j is refused by a host", async ([given, received]) => {
     await expect(host.start("a", { ...options, ...given } as never)).rejects.toThrow(received);
   });
@@ -183,7 +187,7 @@ describe("other mistakes", () => {
   });
 
   it.for<[option: string, given: object, advice: string]>([
-    ["signal", { signal: new AbortController() }, "but is an AbortController. Write: controller.signal."],
+    ["signal", { signal: new AbortController() }, "is an AbortController, but must be an AbortSignal. Write: controller.signal."],
     ["journal", { journal: "./run.jsonl" }, 'Write: fileJournal("run.jsonl"), from "turnwright/journal".'],
     ["pricing", { limits: { maxCostUSD: 1 } }, 'Write: genaiPrices(), from "turnwright/prices".'],
   ])("the option %s says what to write", async ([, given, advice]) => {
@@ -192,12 +196,16 @@ describe("other mistakes", () => {
 
   it("host.resume with a message says that only start accepts it", async () => {
     const options = { provider: createMockProvider([]), message: "Hi." };
-    await expect(createRunHost().resume("a", options as never)).rejects.toThrow('Option "message" must be omitted, because only');
+    await expect(createRunHost().resume("a", options as never)).rejects.toThrow(
+      /Option "message" is .*, but must be omitted, because only/,
+    );
   });
 
   it("unwrap(stream) says to await the result", async () => {
     const stream = play([text("Done.")]);
-    expect(() => unwrap(stream as never)).toThrow("but is a stream. Write: unwrap(await stream.result).");
+    expect(() => unwrap(stream as never)).toThrow(
+      "is a stream, but must be the awaited result of runToolLoop. Write: unwrap(await stream.result).",
+    );
     await stream.result;
   });
 

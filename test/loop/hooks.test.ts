@@ -85,19 +85,19 @@ describe("prepareIteration", () => {
     [
       "returns tools that are not an array",
       () => ({ tools: "abc" as never }),
-      'Option "prepareIteration.tools" must be an array of tool names, but is "abc".',
+      'Option "prepareIteration.tools" is "abc", but must be an array of tool names.',
     ],
     [
       "returns an invalid provider",
       () => ({ provider: {} as never }),
-      'Option "prepareIteration.provider" must be a provider: an object with "id", "model" and "stream", but is an object.',
+      'Option "prepareIteration.provider" is an object, but must be a provider: an object with "id", "model" and "stream".',
     ],
     [
       "returns an invalid toolChoice",
       () => ({ toolChoice: "never" as never }),
-      'Option "prepareIteration.toolChoice" must be "auto", "required", "none" or { name }, but is "never".',
+      'Option "prepareIteration.toolChoice" is "never", but must be "auto", "required", "none" or { name }.',
     ],
-    ["returns a number", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
+    ["returns a number", () => 7 as never, 'Option "prepareIteration" is 7, but must be an object.'],
     [
       "returns a misspelled field",
       async () => ({ toolChoise: "none" }) as never,

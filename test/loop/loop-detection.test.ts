@@ -250,11 +250,16 @@ it("detectLoops does not report calls in the final answer", async () => {
 });
 
 it.for<[title: string, option: string, policy: object, expected: string]>([
-  ["a threshold of 1", "threshold", { threshold: 1 }, "a whole number of at least 2, or Infinity, but is 1"],
-  ["an unknown action", "action", { action: "end" }, '"warn", "stop" or "inject-warning", but is "end"'],
-  ["a maxCycle of 0", "maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
-  ["an infinite maxCycle", "maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
-  ["a compareResults that is a number", "compareResults", { compareResults: 1 }, "true or false, but is 1"],
+  ["a threshold of 1", "threshold", { threshold: 1 }, "is 1, but must be a whole number of at least 2, or Infinity"],
+  ["an unknown action", "action", { action: "end" }, 'is "end", but must be "warn", "stop" or "inject-warning"'],
+  ["a maxCycle of 0", "maxCycle", { maxCycle: 0 }, "is 0, but must be a whole number from 1 to 100"],
+  [
+    "an infinite maxCycle",
+    "maxCycle",
+    { maxCycle: Number.POSITIVE_INFINITY },
+    "is Infinity, but must be a whole number from 1 to 100",
+  ],
+  ["a compareResults that is a number", "compareResults", { compareResults: 1 }, "is 1, but must be true or false"],
 ])("detectLoops throws for %s", ([, option, policy, expected]) => {
-  expect(() => detectLoops(policy)).toThrow(`Option "detectLoops.${option}" must be ${expected}.`);
+  expect(() => detectLoops(policy)).toThrow(`Option "detectLoops.${option}" ${expected}.`);
 });

@@ -55,9 +55,17 @@ it.for<Mistake>([
   ["an unknown kind of decision", decideWrongly, 'is "approved"'],
   ["a URL passed to fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
   ["a file URL string passed to fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
-  ["a promise passed to unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
-  ["undefined passed to unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
-  ["a string passed to iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
+  [
+    "a promise passed to unwrap",
+    () => write(unwrap, Promise.resolve()),
+    "is a promise, but must be the awaited result of runToolLoop",
+  ],
+  ["undefined passed to unwrap", () => write(unwrap), "is undefined, but must be the awaited result of runToolLoop"],
+  [
+    "a string passed to iterationCountIs",
+    () => write(iterationCountIs, "5"),
+    '"iterationCountIs(n)" is "5", but must be a whole number',
+  ],
 ])("%s is rejected with an error that says what to pass instead", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
   expect(isLoopError(error)).toBe(true);

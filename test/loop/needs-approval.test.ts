@@ -110,7 +110,7 @@ describe("needsApproval", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
-      'Tool "t" has an invalid "needsApproval": it must be true, false or a function, but is "yes".',
+      'Tool "t" has an invalid "needsApproval": it is "yes", but must be true, false or a function.',
     );
   });
 });
@@ -118,7 +118,7 @@ describe("needsApproval", () => {
 it("a run with a function as needsApproval needs approve()", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: dear })];
   await expect(play([], { tools }).result).rejects.toThrow(
-    'must be a list with approve(), because the tool "pay" has a function as "needsApproval"',
+    'is a list without approve(), but must be a list with it, because the tool "pay" has a function as "needsApproval"',
   );
 });
 

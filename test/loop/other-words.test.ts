@@ -56,13 +56,13 @@ it.for<[title: string, fields: object, problem: string]>([
   [
     "parameters",
     { parameters: z.object({}) },
-    'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is undefined. Rename "parameters" to "inputSchema"',
+    'has an invalid "inputSchema": it is undefined, but must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }. Rename "parameters" to "inputSchema"',
   ],
   ["input_schema", { input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
   [
     "handler",
     { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
-    'has an invalid "execute": it must be a function, but is undefined. Rename "handler" to "execute"',
+    'has an invalid "execute": it is undefined, but must be a function. Rename "handler" to "execute"',
   ],
   [
     "parameters` beside `inputSchema",

@@ -90,15 +90,27 @@ describe("a tool that returns contextRestart", () => {
   });
 
   it.for<[title: string, fields: object, problem: string]>([
-    ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" followed by a suffix'],
-    ["no type", {}, '"contextRestart.type" must be "context_restart_" followed by a suffix'],
+    [
+      "another type",
+      { type: "restart_x" },
+      '"contextRestart.type" is "restart_x", but must be "context_restart_" followed by a suffix',
+    ],
+    ["no type", {}, '"contextRestart.type" is undefined, but must be "context_restart_" followed by a suffix'],
     [
       "a string as its item",
       { enhanced_context_item: "x" },
-      '"contextRestart.enhanced_context_item" must be an object or an array',
+      '"contextRestart.enhanced_context_item" is "x", but must be an object or an array',
     ],
-    ["a string as disable_tools", { disable_tools: "enrich" }, '"contextRestart.disable_tools" must be an array of strings'],
-    ["a number as pending_context_key", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
+    [
+      "a string as disable_tools",
+      { disable_tools: "enrich" },
+      '"contextRestart.disable_tools" is "enrich", but must be an array of strings',
+    ],
+    [
+      "a number as pending_context_key",
+      { pending_context_key: 7 },
+      '"contextRestart.pending_context_key" is 7, but must be a string',
+    ],
     ["a misspelled field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
   ])("fails the call and names the problem if the restart data has %s", async ([title, fields, problem]) => {
     const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };

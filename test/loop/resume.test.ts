@@ -154,7 +154,7 @@ it("a run with the result.journal of a finished run replays the result", async (
 
 it("memoryJournal rejects saved data that is not a journal", () => {
   expect(() => memoryJournal([] as never)).toThrow(
-    'Option "saved" must be the parsed JSON of a memory journal, but is an array of 0 items.',
+    'Option "saved" is an array of 0 items, but must be the parsed JSON of a memory journal.',
   );
 });
 

@@ -9,7 +9,7 @@ it.for<[title: string, given: unknown, received: string]>([
   ["an object with a requester and an unknown field", { requester: "user 7", reason: "x" }, 'an object with "reason"'],
   ["a number", 7, "7"],
 ])("control.stop() rejects %s", ([, given, received]) => {
-  const message = `Option "stop" must be undefined or { requester, note }, but is ${received}.`;
+  const message = `Option "stop" is ${received}, but must be undefined or { requester, note }.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });
 

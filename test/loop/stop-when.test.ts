@@ -185,11 +185,11 @@ it("stopWhen is not called for the final answer at a limit", async () => {
 });
 
 it.for<[title: string, given: unknown, expected: string]>([
-  ["a string", "final_answer", 'Option "stopWhen" must be a function, or an array of functions, but is "final_answer".'],
+  ["a string", "final_answer", 'Option "stopWhen" is "final_answer", but must be a function, or an array of functions.'],
   [
     "an array with a number",
     [() => true, 1],
-    'Option "stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
+    'Option "stopWhen" is an array of 2 items, but must be a function, or an array of functions.',
   ],
 ])("stopWhen throws for %s", ([, given, message]) => {
   expect(() => stopWhen(given as never)).toThrow(expect.objectContaining({ code: "invalid-option", message }));

@@ -221,17 +221,25 @@ it("the output of a nested run with structuredOutput is the result of its agent 
 it.for<
   [title: string, option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]
 >([
-  ["a missing schema", "schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
+  ["a missing schema", "schema", {}, "is undefined, but must be a Standard Schema, such as zod makes"],
   [
     "a JSON Schema as the schema",
     "schema",
     { schema: { type: "object" } },
-    "a Standard Schema, such as zod makes, but is an object",
+    "is an object, but must be a Standard Schema, such as zod makes",
   ],
-  ["a negative maxRetries", "maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
-  ["a string as the jsonSchema", "jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
+  [
+    "a negative maxRetries",
+    "maxRetries",
+    { schema, maxRetries: -1 },
+    "is -1, but must be a whole number of at least 0, or Infinity",
+  ],
+  [
+    "a string as the jsonSchema",
+    "jsonSchema",
+    { schema, jsonSchema: "x" },
+    'is "x", but must be a JSON Schema: an object of plain data',
+  ],
 ])("structuredOutput throws for %s", ([, option, { schema: given, ...options }, expected]) => {
-  expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
-    `Option "structuredOutput.${option}" must be ${expected}.`,
-  );
+  expect(() => structuredOutput(given as StandardSchema, options)).toThrow(`Option "structuredOutput.${option}" ${expected}.`);
 });

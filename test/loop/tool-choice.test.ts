@@ -66,7 +66,7 @@ it.for<[what: string, tools: LoopOptions["tools"]]>([
   const { code, message } = await refusal({ tools, toolChoice: { name: "wype" } });
   expect([code, message]).toEqual([
     "invalid-option",
-    'Option "toolChoice.name" must be the name of a tool in "tools", but is "wype".',
+    'Option "toolChoice.name" is "wype", but must be the name of a tool in "tools".',
   ]);
 });
 
@@ -112,7 +112,7 @@ it.for<[what: string, choice: string]>([
 it("toolChoice: a team member's choice of an unknown tool is refused by createTeam", () => {
   const make = (name: string) => () =>
     createTeam({ members: { cleaner: { description: "", system: "", tools: makeTools([]), toolChoice: { name } } } });
-  expect(make("wype")).toThrow('Option "members.cleaner.toolChoice.name" must be the name of a tool in "tools", but is "wype".');
+  expect(make("wype")).toThrow('Option "members.cleaner.toolChoice.name" is "wype", but must be the name of a tool in "tools".');
   expect(make("wipe")).not.toThrow();
 });
 

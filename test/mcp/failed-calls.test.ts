@@ -27,7 +27,7 @@ describe("createMcpRegistry", () => {
 
   it("says to pass an object if it gets the client itself", async () => {
     await expect(createMcpRegistry(client as never)).rejects.toThrow(
-      'Option "options" must be an object with the client, but is the client itself. Write: createMcpRegistry({ client }).',
+      'Option "options" is the client itself, but must be an object with the client. Write: createMcpRegistry({ client }).',
     );
   });
 });

@@ -126,7 +126,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     }
     expect(reads).toEqual([]);
     expect(await read({ id: "docs://guide", action: "read" })).toBe(
-      "failed: The resource has 48892 bytes. Only resources of at most 100 bytes are read.",
+      "failed: The resource has 48892 bytes. Only resources of at most 100 bytes can be read.",
     );
     expect(reads).toEqual(["docs://guide"]);
   });
@@ -155,7 +155,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     const cache = createResultCache({ sources: [resourceSource(client as unknown as McpResourceClient)] });
     await (client as unknown as { close(): Promise<void> }).close();
     expect(await readPart(cache, { id: "docs://guide", action: "read" })).toBe(
-      "failed: The MCP server is not connected. Do without this text.",
+      "failed: The MCP server is not connected. Continue without this text.",
     );
   });
 

@@ -196,7 +196,7 @@ describe("executePlans", () => {
   });
 
   it("refuses an executor that is not a function", () => {
-    expect(() => executePlans({} as never)).toThrow('Option "executePlans" must be a function');
+    expect(() => executePlans({} as never)).toThrow(/Option "executePlans" is .*, but must be a function/);
   });
 
   it("also works under tracing", async () => {

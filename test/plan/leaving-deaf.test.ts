@@ -171,7 +171,7 @@ describe("withPlanner: a planner function", () => {
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({
       code: "no-output",
-      message: "The planner returned no valid plan: The plan must be an object, but is 7.",
+      message: "The planner returned no valid plan: The plan is 7, but must be an object.",
     });
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });

@@ -191,7 +191,7 @@ it("watchPromptCache: ignores a body that cannot be measured", async () => {
   };
   const { result } = await playWatched([], { provider: odd });
   expect([result.status, result.cache?.requests]).toEqual(["completed", 0]);
-  expect(() => expectPrefix(result)).toThrow("No provider of the run reported its requests.");
+  expect(() => expectPrefix(result)).toThrow("No provider in this run reported its requests.");
 });
 
 it("expectPrefix: throws an error that names the first requests with a cache break", async () => {

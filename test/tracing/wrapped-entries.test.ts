@@ -69,7 +69,7 @@ describe("wrapOptions of createConversation", () => {
   it("must be a function", () => {
     const options = { provider: provider() };
     const wrong = { id: "chat", store: memoryConversationStore(), options, wrapOptions: {} as never };
-    expect(() => createConversation(wrong)).toThrow('Option "wrapOptions" must be a function');
+    expect(() => createConversation(wrong)).toThrow(/Option "wrapOptions" is .*, but must be a function/);
   });
 });
 

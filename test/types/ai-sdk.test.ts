@@ -32,11 +32,11 @@ it("aiSdkModel: accepts provider tools of all three generations", () => {
 
 it("aiSdkModel: rejects a model id and models of another kind", () => {
   // @ts-expect-error only a gateway can resolve an id
-  expect(() => aiSdkModel({ model: "openai/gpt-5" })).toThrow(/"model" must be an AI SDK language model object/);
+  expect(() => aiSdkModel({ model: "openai/gpt-5" })).toThrow(/"model" is .*, but must be an AI SDK language model object/);
   // @ts-expect-error an embedding model is not a language model
   expect(() => aiSdkModel({ model: v4.embedding("text-embedding-3-small") })).toThrow(
-    /"model" must be an AI SDK language model object/,
+    /"model" is .*, but must be an AI SDK language model object/,
   );
   // @ts-expect-error a provider is not a model
-  expect(() => aiSdkModel({ model: v4 })).toThrow(/"model" must be an AI SDK language model object/);
+  expect(() => aiSdkModel({ model: v4 })).toThrow(/"model" is .*, but must be an AI SDK language model object/);
 });

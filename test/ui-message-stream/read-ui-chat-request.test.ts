@@ -116,7 +116,7 @@ it("readUIChatRequest: accepts a web request, a node:http request and a string",
   const refused = await fetch(url, { method: "POST", body: large, headers, duplex: "half" } as RequestInit);
   expect({ status: refused.status, text: await refused.text() }).toEqual({
     status: 413,
-    text: "The body has more than 10000 bytes.",
+    text: "The request body has more than 10000 bytes.",
   });
   expect(seen).toHaveLength(1);
   server.closeAllConnections();
@@ -140,7 +140,7 @@ it("readUIChatRequest: stops reading the body at the limit", async () => {
 it("readUIChatRequest: throws errors that name the problem and never quote the body", async () => {
   const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
   expect(error).toBeInstanceOf(RequestError);
-  expect(error).toMatchObject({ status: 400, message: "The body is not valid JSON." });
+  expect(error).toMatchObject({ status: 400, message: "The request body is not valid JSON." });
   const cyclic: { self?: object } = {};
   cyclic.self = cyclic;
   expect(await readUIChatRequest(cyclic).catch((error: unknown) => error)).toMatchObject({ status: 400 });

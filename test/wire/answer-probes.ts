@@ -123,7 +123,7 @@ function count(
       const { iteration } = await send(adapter, {}, { script: [{ text: "Mild.", usage, end: "stop" }] });
       const counted = iteration.usage?.[field];
       if (counted === undefined) return no;
-      if (counted !== expected) throw new Error(`${field} must be ${expected}, but is ${counted}.`);
+      if (counted !== expected) throw new Error(`${field} is ${counted}, but must be ${expected}.`);
       return yes;
     },
   };

@@ -39,7 +39,7 @@ type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[C
 
 const messages: Messages = {
   "invalid-option": ({ option, expected, received, instead }) =>
-    `Option ${quote(option)} must be ${expected}, but is ${received}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
+    `Option ${quote(option)} is ${received}, but must be ${expected}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
   "unknown-option": ({ option, nearest, instead }) =>
     [
       `There is no option ${quote(option)}.`,
@@ -78,7 +78,7 @@ const messages: Messages = {
     `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or on another machine"}. Wait until it ends. If it has ended, or its id belongs to another program, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
-  "rerun-refused": ({ iteration, problem }) => `The run cannot be tried again from iteration ${iteration}: ${problem}.`,
+  "rerun-refused": ({ iteration, problem }) => `The run cannot be repeated from iteration ${iteration}: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`

@@ -61,7 +61,7 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
   [(value) => Array.isArray(value), { instead: 'withFallback([first, second]), from "turnwright"' }],
   [
     (value) => isRecord(value) && ("client" in value || "model" in value) && !("stream" in value),
-    { received: "only its options", instead: chat(anyModel, "client") },
+    { received: "an options object", instead: chat(anyModel, "client") },
   ],
 ];
 
@@ -111,7 +111,10 @@ const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice
   extra: () => ({ hint: ", with extra fields for the provider API" }),
   decision: (value) => ({
     hint: ' whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
-    received: describeValue((isRecord(value) && Object.hasOwn(value, "kind") ? value["kind"] : undefined) ?? value),
+    received:
+      isRecord(value) && Object.hasOwn(value, "kind")
+        ? `an object whose "kind" is ${describeValue(value["kind"])}`
+        : describeValue(value),
   }),
 };
 

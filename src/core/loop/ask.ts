@@ -121,7 +121,7 @@ async function putUntilFit(asked: ToolQuestion, put: (question: ToolQuestion) =>
     if (!("issues" in read)) return read;
     question = { ...asked, issues: read.issues };
   }
-  throw new Error(`None of ${maxAnswers} answers fits the schema of the question.`);
+  throw new Error(`None of ${maxAnswers} answers fits the question's schema.`);
 }
 
 interface LiveQuestion {
@@ -141,7 +141,7 @@ async function askLive(context: AskingContext, inside: InsideCall, { asked, from
   };
   const given = await (isDurable(inside.run, context.name) ? context.step("answer", answer) : answer());
   fitting ??= await inside.inCore(() => read(given));
-  if ("issues" in fitting) throw new Error("The recorded answer no longer fits the schema of the question.");
+  if ("issues" in fitting) throw new Error("The recorded answer no longer fits the question's schema.");
   return fitting;
 }
 

@@ -53,7 +53,7 @@ const middlewareChecks: Checks<Middleware> = /* @__PURE__ */ table(() => ({
 const pricingNeeded: Check = /* @__PURE__ */ table(() => ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"]);
 
 const handoffsNeeded: Check = /* @__PURE__ */ table(() => [
-  'a list with the agents if "tools" has tools of createHandoffs',
+  'a list with the agents if "tools" contains tools from createHandoffs',
   is.any[1],
   "handoffs",
 ]);
@@ -119,8 +119,8 @@ export function checkTraits(tools: readonly ToolDefinition[], middleware: readon
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
     if (tool === undefined || middleware.some(isMet)) continue;
     const has = value === "function" ? `a function as "${trait}"` : `"${trait}"`;
-    const expected = `a list with ${write}, because the tool "${tool.name}" has ${has}`;
-    throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
+    const expected = `a list with it, because the tool "${tool.name}" has ${has}`;
+    throw new LoopError("invalid-option", { option: "middleware", expected, received: `a list without ${write}` });
   }
 }
 

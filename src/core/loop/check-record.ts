@@ -172,7 +172,7 @@ function isStep(record: UnknownRecord): boolean {
 
 /** Throws LoopError "journal-damaged" if a record lacks fields that the loop needs. */
 export function checkStepRecord(key: string, record: unknown): void {
-  const problem = isRecord(record) ? findProblem(key, record) : `must be an object, but is ${describeValue(record)}`;
+  const problem = isRecord(record) ? findProblem(key, record) : `is ${describeValue(record)}, but must be an object`;
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
 }
 

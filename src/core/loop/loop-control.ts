@@ -273,11 +273,11 @@ export async function holdQuestion(
   const { run, deadline } = call;
   const controls = controlsOf(run);
   if (deadline === undefined || controls.length === 0)
-    throw new Error('No control can answer the question. Pass the option "control" to the run.');
+    throw new Error('Nothing can answer the question. Pass the option "control" to the run.');
   const questions = questionsOf.get(call) ?? createQuestions(call);
   const { open, withdraw } = questions;
   if (open.size >= maxOpen)
-    throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);
+    throw new Error(`The call is already waiting for ${maxOpen} answers. Await one of them before asking another question.`);
   questions.count += 1;
   const { runId, iteration, callId, name, signal } = context;
   const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };

@@ -109,42 +109,42 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "iterationCountIs: rejects the number 0",
     () => iterationCountIs(0),
-    'Option "iterationCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.',
+    'Option "iterationCountIs(n)" is 0, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "toolCallCountIs: rejects a fraction",
     () => toolCallCountIs(0.5),
-    'Option "toolCallCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.5.',
+    'Option "toolCallCountIs(n)" is 0.5, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "tokenBudget: rejects the number NaN",
     () => tokenBudget(NaN),
-    'Option "tokenBudget(n)" must be a whole number of at least 1, or Infinity, but is NaN.',
+    'Option "tokenBudget(n)" is NaN, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "hasToolCall: rejects an empty list of names",
     () => hasToolCall([]),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 0 items.',
+    'Option "hasToolCall" is an array of 0 items, but must be the name of a tool, or an array of at least one name.',
   ],
   [
     "hasToolCall: rejects an empty name",
     () => hasToolCall(""),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is "".',
+    'Option "hasToolCall" is "", but must be the name of a tool, or an array of at least one name.',
   ],
   [
     "hasToolCall: rejects a name that is not a string",
     () => hasToolCall([7 as never]),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 1 item.',
+    'Option "hasToolCall" is an array of 1 item, but must be the name of a tool, or an array of at least one name.',
   ],
   [
     "textMatches: rejects an empty string",
     () => textMatches(""),
-    'Option "textMatches" must be a non-empty string, or a regular expression, but is "".',
+    'Option "textMatches" is "", but must be a non-empty string, or a regular expression.',
   ],
   [
     "textMatches: rejects the pattern undefined",
     () => textMatches(undefined as never),
-    'Option "textMatches" must be a non-empty string, or a regular expression, but is undefined.',
+    'Option "textMatches" is undefined, but must be a non-empty string, or a regular expression.',
   ],
 ])("%s", ([, make, message]) => {
   let error: unknown;

@@ -99,11 +99,15 @@ describe("structuredOutput", () => {
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
-    ["has no conversion to JSON Schema", anything, "one that cannot be converted to JSON Schema, because test has no conversion"],
+    [
+      "has no conversion to JSON Schema",
+      anything,
+      "a schema that cannot be converted to JSON Schema, because test has no conversion",
+    ],
     [
       "cannot be expressed in JSON Schema",
       z.date(),
-      "one that cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
+      "a schema that cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
     ],
   ])("throws invalid-option for a schema that %s", ([, schema, why]) => {
     let error: unknown;
@@ -112,8 +116,8 @@ describe("structuredOutput", () => {
     } catch (thrown) {
       error = thrown;
     }
-    const option =
-      'Option "structuredOutput.schema" must be a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
-    expect(isLoopError(error, "invalid-option") && error.message).toBe(`${option}, but is ${why}.`);
+    expect(isLoopError(error, "invalid-option") && error.message).toBe(
+      `Option "structuredOutput.schema" is ${why}, but must be a schema that can be converted to JSON Schema, or have a "jsonSchema" option.`,
+    );
   });
 });

@@ -53,7 +53,7 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   const made = convertSchema(schema);
   if (!("problem" in made)) return made.json;
   const expected = 'a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
-  const details = { option: "structuredOutput.schema", expected, received: `one that ${made.problem}` };
+  const details = { option: "structuredOutput.schema", expected, received: `a schema that ${made.problem}` };
   throw new LoopError("invalid-option", details, { cause: made.cause });
 }
 

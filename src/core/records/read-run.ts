@@ -68,7 +68,7 @@ export async function readRecords(
 }
 
 function neverStep(): never {
-  throw new Error("Records are only read.");
+  throw new Error("Records are read-only.");
 }
 
 async function readFirst(read: Records["read"]): Promise<FirstRecord | undefined> {

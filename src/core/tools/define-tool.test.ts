@@ -32,7 +32,7 @@ describe("defineTool", () => {
 
   it("throws if a field is invalid", () => {
     expect(() => defineTool({ ...search, name: "no spaces", inputSchema: {} })).toThrow(
-      'Tool "no spaces" has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is "no spaces".',
+      'Tool "no spaces" has an invalid "name": it is "no spaces", but must be 1 to 64 letters, digits, "_" or "-".',
     );
   });
 });
@@ -109,79 +109,79 @@ describe("assertTool", () => {
   });
 
   it.for<[fields: object, problem: string]>([
-    [{ name: "" }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is ""'],
+    [{ name: "" }, ': has an invalid "name": it is "", but must be 1 to 64 letters, digits, "_" or "-"'],
     [
       { name: undefined },
-      ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined. Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+      ': has an invalid "name": it is undefined, but must be 1 to 64 letters, digits, "_" or "-". Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
     ],
     [
       { name: "a".repeat(65) },
-      `${"a".repeat(65)}: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 65 characters`,
+      `${"a".repeat(65)}: has an invalid "name": it is a string of 65 characters, but must be 1 to 64 letters, digits, "_" or "-"`,
     ],
     [
       { name: "a\n" },
-      'a\n: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 2 characters',
+      'a\n: has an invalid "name": it is a string of 2 characters, but must be 1 to 64 letters, digits, "_" or "-"',
     ],
     [
       { name: "wetter_für" },
-      'wetter_für: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 10 characters',
+      'wetter_für: has an invalid "name": it is a string of 10 characters, but must be 1 to 64 letters, digits, "_" or "-"',
     ],
-    [{ description: undefined }, 'search: has an invalid "description": it must be a string, but is undefined'],
+    [{ description: undefined }, 'search: has an invalid "description": it is undefined, but must be a string'],
     [
       { inputSchema: undefined },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is undefined',
+      'search: has an invalid "inputSchema": it is undefined, but must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
     ],
     [
       { inputSchema: "object" },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is "object"',
+      'search: has an invalid "inputSchema": it is "object", but must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
     ],
     [
       { inputSchema: [] },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is an array of 0 items',
+      'search: has an invalid "inputSchema": it is an array of 0 items, but must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
     ],
-    [{ jsonSchema: null }, 'search: has an invalid "jsonSchema": it must be a JSON Schema, but is null'],
-    [{ execute: Promise.resolve() }, 'search: has an invalid "execute": it must be a function, but is a promise'],
-    [{ sequential: "yes" }, 'search: has an invalid "sequential": it must be true or false, but is "yes"'],
+    [{ jsonSchema: null }, 'search: has an invalid "jsonSchema": it is null, but must be a JSON Schema'],
+    [{ execute: Promise.resolve() }, 'search: has an invalid "execute": it is a promise, but must be a function'],
+    [{ sequential: "yes" }, 'search: has an invalid "sequential": it is "yes", but must be true or false'],
     [
       { timeoutMs: 0 },
-      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 0',
+      'search: has an invalid "timeoutMs": it is 0, but must be a whole number from 1 to 2147483647, or Infinity',
     ],
     [
       { timeoutMs: 1.5 },
-      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 1.5',
+      'search: has an invalid "timeoutMs": it is 1.5, but must be a whole number from 1 to 2147483647, or Infinity',
     ],
     [
       { timeoutMs: 2 ** 31 },
-      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 2147483648',
+      'search: has an invalid "timeoutMs": it is 2147483648, but must be a whole number from 1 to 2147483647, or Infinity',
     ],
     [
       { idleTimeoutMs: "10" },
-      'search: has an invalid "idleTimeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is "10"',
+      'search: has an invalid "idleTimeoutMs": it is "10", but must be a whole number from 1 to 2147483647, or Infinity',
     ],
-    [{ idempotent: 1 }, 'search: has an invalid "idempotent": it must be true or false, but is 1'],
+    [{ idempotent: 1 }, 'search: has an invalid "idempotent": it is 1, but must be true or false'],
     [
       { idempotent: true, retry: { maxAttempts: 1 } },
-      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is an object',
+      'search: has an invalid "retry": it is an object, but must be { maxAttempts } with a whole number of at least 2',
     ],
     [
       { idempotent: true, retry: { maxAttempts: 2, delayMs: 5 } },
-      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is an object',
+      'search: has an invalid "retry": it is an object, but must be { maxAttempts } with a whole number of at least 2',
     ],
     [
       { idempotent: true, retry: 3 },
-      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is 3',
+      'search: has an invalid "retry": it is 3, but must be { maxAttempts } with a whole number of at least 2',
     ],
     [{ retry: { maxAttempts: 2 } }, 'search: needs "idempotent: true" to have "retry"'],
-    [{ replay: "always" }, 'search: has an invalid "replay": it must be "safe" or "never", but is "always"'],
+    [{ replay: "always" }, 'search: has an invalid "replay": it is "always", but must be "safe" or "never"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [
       { outputSchema: {} },
-      'search: has an invalid "outputSchema": it must be a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one), but is an object',
+      'search: has an invalid "outputSchema": it is an object, but must be a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)',
     ],
     [{ execute: undefined, eager: true }, 'search: has "eager" without "execute". Add "execute", or remove "eager"'],
     [
       { execute: undefined, run: () => 1 },
-      'search: has an invalid "execute": it must be a function, but is undefined. Rename "run" to "execute"',
+      'search: has an invalid "execute": it is undefined, but must be a function. Rename "run" to "execute"',
     ],
     [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],
@@ -196,7 +196,7 @@ describe("assertTool", () => {
     [[search], "an array of 1 item"],
     [() => search, "a function"],
   ])("rejects a value that is not an object and calls it $1", ([value, received]) => {
-    expect(problemWith(value)).toBe(`: must be an object, but is ${received}`);
+    expect(problemWith(value)).toBe(`: is ${received}, but must be an object`);
   });
 
   it("accepts a class instance with additional fields", () => {

@@ -139,7 +139,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   const given: unknown = filter;
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
-    throw invalidOption("filter", "tool names in an array or a set, or a function", given);
+    throw invalidOption("filter", "an array or a set of tool names, or a function", given);
   const kept = new Set(names);
   return ({ name }) => kept.has(name);
 }

@@ -149,13 +149,13 @@ describe("createToolRegistry", () => {
 
   it.for<[what: string, tools: unknown, message: string]>([
     ["two tools with one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
-    ["an incomplete tool", [{ name: "a" }], 'Tool "a" has an invalid "description": it must be a string, but is undefined.'],
+    ["an incomplete tool", [{ name: "a" }], 'Tool "a" has an invalid "description": it is undefined, but must be a string.'],
     [
       "a schema that cannot become JSON Schema",
       [toolNamed("a", { inputSchema: mini.object({}) })],
       'The input schema of tool "a" cannot be converted to JSON Schema',
     ],
-    ["tools that are not an array", forecast, 'Option "tools" must be an array of tools, but is an object.'],
+    ["tools that are not an array", forecast, 'Option "tools" is an object, but must be an array of tools.'],
   ])("rejects %s", ([, tools, message]) => {
     expect(() => createToolRegistry(tools as Tool[])).toThrow(message);
   });

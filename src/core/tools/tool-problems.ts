@@ -88,7 +88,7 @@ const checked = new WeakSet<object>();
 /** Throws LoopError "invalid-tool" if the tool has the wrong shape, and "invalid-schema" if its schema is not JSON. */
 export function checkTool(value: unknown): void {
   if (isRecord(value) && checked.has(value)) return;
-  if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
+  if (!isRecord(value)) throw refuseTool("", `is ${describeValue(value)}, but must be an object`);
   const { name, inputSchema, jsonSchema } = value;
   const problem = findShapeProblem(value);
   const advice = problem === undefined ? undefined : adviseTool(value);
@@ -148,7 +148,7 @@ function checkOf(field: keyof Tool): Checks[string] {
 }
 
 function describeField(field: keyof Tool, value: unknown): string {
-  return `has an invalid ${quote(field)}: it must be ${expected[field]}, but is ${describeValue(value)}`;
+  return `has an invalid ${quote(field)}: it is ${describeValue(value)}, but must be ${expected[field]}`;
 }
 
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {

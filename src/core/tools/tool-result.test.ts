@@ -44,23 +44,23 @@ describe("toolResult", () => {
   });
 
   it.for<[fields: unknown, message: string]>([
-    [undefined, 'Option "toolResult" must be an object, but is undefined.'],
+    [undefined, 'Option "toolResult" is undefined, but must be an object.'],
     [{ succes: false }, 'There is no option "toolResult.succes". Did you mean "toolResult.success"?'],
     [{ metaData: 1 }, 'There is no option "toolResult.metaData". Did you mean "toolResult.metadata"?'],
     [{ constructor: 1 }, 'There is no option "toolResult.constructor".'],
-    [{ success: "yes" }, 'Option "toolResult.success" must be a boolean, but is "yes".'],
-    [{ error: new Error("x") }, 'Option "toolResult.error" must be a string, but is an object.'],
-    [{ content: "text" }, 'Option "toolResult.content" must be an array, but is "text".'],
-    [{ content: ["text"] }, 'Option "toolResult.content[0]" must be a content part, but is "text".'],
+    [{ success: "yes" }, 'Option "toolResult.success" is "yes", but must be a boolean.'],
+    [{ error: new Error("x") }, 'Option "toolResult.error" is an object, but must be a string.'],
+    [{ content: "text" }, 'Option "toolResult.content" is "text", but must be an array.'],
+    [{ content: ["text"] }, 'Option "toolResult.content[0]" is "text", but must be a content part.'],
     [
       { content: [{ type: "text", text: "a" }, { type: "text" }] },
-      'Option "toolResult.content[1].text" must be a string, but is undefined.',
+      'Option "toolResult.content[1].text" is undefined, but must be a string.',
     ],
-    [{ content: [{ type: "audio" }] }, 'Option "toolResult.content[0].type" must be "text", "image" or "file", but is "audio".'],
-    [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" must be a string, but is undefined.'],
+    [{ content: [{ type: "audio" }] }, 'Option "toolResult.content[0].type" is "audio", but must be "text", "image" or "file".'],
+    [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" is undefined, but must be a string.'],
     [
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
-      'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
+      'Option "toolResult.content[0].data" is an object, but must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }).',
     ],
   ])("rejects the argument %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);

@@ -54,6 +54,6 @@ export function readRecordJournal(readRecords: () => Promise<readonly StepRecord
     readOnly: true,
     read: async (key) => parse((await readAll()).get(key)),
     keys: async () => [...(await readAll()).keys()],
-    step: () => Promise.reject(new Error("The records of this journal are only read.")),
+    step: () => Promise.reject(new Error("This journal is read-only.")),
   };
 }

@@ -346,8 +346,8 @@ export function continuePast<Output, T extends Tool>(
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
       option: "runId",
-      expected: "an id that differs from the id of the first run",
-      received: "its id",
+      expected: "another id",
+      received: "the id of the first run",
     });
   const { middleware = [] } = options;
   const again = {

@@ -30,6 +30,6 @@ describe("createDeliberateMode with tools", () => {
 
   it("never gets an invalid trigger from a tool, because defineTool throws", () => {
     const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
-    expect(make).toThrow('Tool "a" has an invalid "triggers": it must be a string or an array of strings, but is 7.');
+    expect(make).toThrow('Tool "a" has an invalid "triggers": it is 7, but must be a string or an array of strings.');
   });
 });

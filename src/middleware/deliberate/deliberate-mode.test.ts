@@ -232,28 +232,28 @@ describe("createDeliberateMode with an invalid option", () => {
   const turn = (given: unknown) => () => Reflect.apply(createDeliberateMode({ triggers }).forTurn, undefined, [given]);
 
   it.for<[message: string, act: () => unknown]>([
-    ['Option "options" must be an object, but is an array of 0 items.', create([])],
-    ['Option "triggers" must be an object with phrases by tool name, but is undefined.', create({})],
-    ['Option "triggers.a" must be a string or an array of strings, but is 7.', create({ triggers: { a: 7 } })],
+    ['Option "options" is an array of 0 items, but must be an object.', create([])],
+    ['Option "triggers" is undefined, but must be an object that maps tool names to phrases.', create({})],
+    ['Option "triggers.a" is 7, but must be a string or an array of strings.', create({ triggers: { a: 7 } })],
     [
-      'Option "triggers.a" must be a string or an array of strings, but is an array of 1 item.',
+      'Option "triggers.a" is an array of 1 item, but must be a string or an array of strings.',
       create({ triggers: { a: [/a/] } }),
     ],
-    ['Option "tools" must be an array of tools, or a registry, but is 7.', create({ tools: 7 })],
+    ['Option "tools" is 7, but must be an array of tools, or a registry.', create({ tools: 7 })],
     [
-      'Option "tools.a.triggers" must be a string or an array of strings, but is 7.',
+      'Option "tools.a.triggers" is 7, but must be a string or an array of strings.',
       create({ tools: [{ name: "a", triggers: 7 }] }),
     ],
-    ['Option "retainTurns" must be a whole number from 0 to 10, but is 11.', create({ triggers, retainTurns: 11 })],
-    ['Option "retainTurns" must be a whole number from 0 to 10, but is -1.', create({ triggers, retainTurns: -1 })],
-    ['Option "retainTurns" must be a whole number from 0 to 10, but is 1.5.', create({ triggers, retainTurns: 1.5 })],
-    ['Option "retainTurns" must be a whole number from 0 to 10, but is Infinity.', create({ triggers, retainTurns: Infinity })],
-    ['Option "followUps" must be an array of strings, but is "again".', create({ triggers, followUps: "again" })],
-    ['Option "maxConversations" must be a whole number of at least 1, but is 0.', create({ triggers, maxConversations: 0 })],
+    ['Option "retainTurns" is 11, but must be a whole number from 0 to 10.', create({ triggers, retainTurns: 11 })],
+    ['Option "retainTurns" is -1, but must be a whole number from 0 to 10.', create({ triggers, retainTurns: -1 })],
+    ['Option "retainTurns" is 1.5, but must be a whole number from 0 to 10.', create({ triggers, retainTurns: 1.5 })],
+    ['Option "retainTurns" is Infinity, but must be a whole number from 0 to 10.', create({ triggers, retainTurns: Infinity })],
+    ['Option "followUps" is "again", but must be an array of strings.', create({ triggers, followUps: "again" })],
+    ['Option "maxConversations" is 0, but must be a whole number of at least 1.', create({ triggers, maxConversations: 0 })],
     ['There is no option "retainTurn". Did you mean "retainTurns"?', create({ triggers, retainTurn: 1 })],
-    ['Option "text" must be a string, but is undefined.', turn({})],
-    ['Option "conversationId" must be a non-empty string, but is "".', turn({ text: "", conversationId: "" })],
-    ['Option "recent" must be an array of strings, but is an array of 1 item.', turn({ text: "", recent: [7] })],
+    ['Option "text" is undefined, but must be a string.', turn({})],
+    ['Option "conversationId" is "", but must be a non-empty string.', turn({ text: "", conversationId: "" })],
+    ['Option "recent" is an array of 1 item, but must be an array of strings.', turn({ text: "", recent: [7] })],
     ['There is no option "history".', turn({ text: "", history: [] })],
   ])("throws with the message: %s", ([message, act]) => {
     expect(act).toThrow(message);

@@ -192,7 +192,7 @@ export interface DeliberateTurnGate extends DeliberateGate {
 }
 
 const modeChecks: Checks<DeliberateModeOptions> = {
-  triggers: ["an object with phrases by tool name", isRecord],
+  triggers: ["an object that maps tool names to phrases", isRecord],
   tools: ["an array of tools, or a registry", (value) => isToolRegistry(value) || isTools(value)],
   retainTurns: { min: 0, max: 10, infinite: false },
   followUps: is.texts,
@@ -213,7 +213,7 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
   checkFields("options", options, modeChecks);
   const { triggers, tools } = options as DeliberateModeOptions;
   if (triggers === undefined && tools === undefined)
-    throw invalidOption("triggers", "an object with phrases by tool name", triggers);
+    throw invalidOption("triggers", "an object that maps tool names to phrases", triggers);
 }
 
 type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;

@@ -18,7 +18,9 @@ export function readSystem(text: unknown): string {
 export function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {
   const agent = name === undefined ? undefined : agents.get(name);
   if (agent !== undefined) return agent;
-  throw new Error(`The run continues as the agent ${quote(name ?? "")}, which is not in "createHandoffs". Add the agent.`);
+  throw new Error(
+    `The run must continue as the agent ${quote(name ?? "")}, which was not passed to "createHandoffs". Add this agent.`,
+  );
 }
 
 export function nameOf(tool: Tool | string): string {

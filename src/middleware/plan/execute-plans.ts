@@ -185,7 +185,7 @@ function toOutput(record: unknown): unknown {
 
 function toContext(contexts: readonly ToolContext[]): PlanExecutorContext {
   const [first] = contexts;
-  if (first === undefined) throw new Error("A plan without commands has no executor.");
+  if (first === undefined) throw new Error("A plan needs at least one command.");
   const { runId, iteration, messages, contextItems, budget, session, context, depth } = first;
   return {
     ...{ runId, iteration, messages, contextItems, budget, session, context, depth },

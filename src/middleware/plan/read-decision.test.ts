@@ -105,9 +105,9 @@ describe("readDecision", () => {
   });
 
   it.for<[what: string, value: unknown, problem: RegExp]>([
-    ["a string", "execute", /^The plan must be an object, but is "execute"\.$/],
-    ["an array", [add], /^The plan must be an object, but is an array of 1 item\.$/],
-    ["undefined", undefined, /^The plan must be an object, but is undefined\.$/],
+    ["a string", "execute", /^The plan is "execute", but must be an object\.$/],
+    ["an array", [add], /^The plan is an array of 1 item, but must be an object\.$/],
+    ["undefined", undefined, /^The plan is undefined, but must be an object\.$/],
     ["commands that are not an array", { execution_commands: "add" }, /execution_commands/],
     ["a command that is not an object", { execution_commands: [add, "look"] }, /execution_commands\.1: /],
     ["a tool name that is not a string", { execution_commands: [{ tool_name: 7 }] }, /execution_commands\.0\.tool_name: /],

@@ -95,7 +95,7 @@ const response: DecisionRead = { kind: "decision", decision: { next_action: "res
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"
  */
 export function readDecision(value: unknown): DecisionRead {
-  if (!isRecord(value)) return { kind: "invalid", problem: `The plan must be an object, but is ${describeValue(value)}.` };
+  if (!isRecord(value)) return { kind: "invalid", problem: `The plan is ${describeValue(value)}, but must be an object.` };
   if (saysResponse(value["next_action"]) || saysNo(value["use_tool"])) return response;
   const fields = Object.keys(value);
   if (fields.length > 0 && !isPlan(value))

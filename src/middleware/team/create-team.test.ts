@@ -114,7 +114,7 @@ describe("createTeam", () => {
     const lead = () => leadOf(task("writer", "One"), task("writer", "Two"), task("writer", "Three"));
     const done = { status: "completed", report: "Written." };
     const first = await runToolLoop({ provider: lead(), messages, ...team });
-    const reason = "writer has already had its maximum of 2 tasks. Continue with the reports that you have.";
+    const reason = "writer has already been given its maximum of 2 tasks. Continue with the reports that you have.";
     const expected = [done, done, { status: "tool_execution_failed", reason, tool_name: "writer" }];
     expect(reportsOf(first)).toEqual(expected);
     const second = await runToolLoop({ provider: lead(), messages, ...team });
@@ -144,18 +144,18 @@ describe("createTeam", () => {
 
   it.for<[message: string, options: object]>([
     [
-      'Option "members" must be an object with at least one member by name, such as { researcher: { description, system } }, but is undefined.',
+      'Option "members" is undefined, but must be an object with at least one member by name, such as { researcher: { description, system } }.',
       {},
     ],
     [
-      'Option "members" must be an object with at least one member by name, such as { researcher: { description, system } }, but is an object.',
+      'Option "members" is an object, but must be an object with at least one member by name, such as { researcher: { description, system } }.',
       { members: {} },
     ],
     ['There is no option "member". Did you mean "members"?', { member: {} }],
-    ['Option "members.a.system" must be a string, but is undefined.', { members: { a: { description: "a" } } }],
+    ['Option "members.a.system" is undefined, but must be a string.', { members: { a: { description: "a" } } }],
     ['There is no option "members.a.limit". Did you mean "members.a.limits"?', { members: { a: { ...writer, limit: {} } } }],
     [
-      'Option "members.a.limits.maxTokens" must be a whole number of at least 1, or Infinity, but is 0.',
+      'Option "members.a.limits.maxTokens" is 0, but must be a whole number of at least 1, or Infinity.',
       { members: { a: { ...writer, limits: { maxTokens: 0 } } } },
     ],
     [
@@ -163,7 +163,7 @@ describe("createTeam", () => {
       { members: { a: writer }, limits: { maxToken: 1 } },
     ],
     [
-      'Option "maxParallel" must be a whole number of at least 1, or Infinity, but is 0.',
+      'Option "maxParallel" is 0, but must be a whole number of at least 1, or Infinity.',
       { members: { a: writer }, maxParallel: 0 },
     ],
     ['Tool "a b" has an invalid "name"', { members: { "a b": writer } }],

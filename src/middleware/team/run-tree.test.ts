@@ -161,8 +161,8 @@ describe("showTeam", () => {
   });
 
   it.for<[message: string, args: readonly unknown[]]>([
-    ['Option "events" must be an emitter made by createLoopEvents, but is an object.', [{}, {}]],
-    ['Option "output" must be a stream with the method write, but is undefined.', [createLoopEvents(), {}]],
+    ['Option "events" is an object, but must be an emitter made by createLoopEvents.', [{}, {}]],
+    ['Option "output" is undefined, but must be a stream with the method write.', [createLoopEvents(), {}]],
     ['There is no option "out".', [createLoopEvents(), { out: process.stdout }]],
   ])("throws with the message: %s", ([message, args]) => {
     expect(() => Reflect.apply(showTeam, undefined, args)).toThrow(message);

@@ -62,12 +62,12 @@ it("checkFields: suggests the nearest valid option of the same group", () => {
 });
 
 it.for<[value: object, received: string]>([
-  [{}, "an object with neither"],
-  [{ a: undefined, c: 1 }, "an object with neither"],
-  [{ a: 1, b: 2 }, "an object with both"],
+  [{}, 'an object with neither "a" nor "b"'],
+  [{ a: undefined, c: 1 }, 'an object with neither "a" nor "b"'],
+  [{ a: 1, b: 2 }, 'an object with both "a" and "b"'],
 ])("checkEither: rejects %j, which does not have exactly one of the fields a and b", ([value, received]) => {
   expect(() => checkEither("options", value, ["a", "b"])).toThrow(
-    `Option "options" must be an object with either "a" or "b", but is ${received}.`,
+    `Option "options" is ${received}, but must be an object with exactly one of them.`,
   );
   expect(() => checkEither("options", { b: 0 }, ["a", "b"])).not.toThrow();
 });

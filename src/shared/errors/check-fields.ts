@@ -134,11 +134,11 @@ export function checkField(option: string, value: unknown, rule: Rule): void {
 export function checkEither(group: string, value: object, names: readonly [string, string]): void {
   const given = names.filter((name) => Reflect.get(value, name) !== undefined).length;
   if (given === 1) return;
-  const expected = `an object with either ${names.map((name) => `"${name}"`).join(" or ")}`;
+  const [first, second] = names.map((name) => JSON.stringify(name));
   throw new LoopError("invalid-option", {
     option: group,
-    expected,
-    received: given === 0 ? "an object with neither" : "an object with both",
+    expected: "an object with exactly one of them",
+    received: given === 0 ? `an object with neither ${first} nor ${second}` : `an object with both ${first} and ${second}`,
   });
 }
 

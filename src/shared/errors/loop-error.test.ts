@@ -11,7 +11,7 @@ describe("LoopError", () => {
         expected: "a whole number of at least 1",
         received: "0",
       }),
-      'Option "limits.maxIterations" must be a whole number of at least 1, but is 0.',
+      'Option "limits.maxIterations" is 0, but must be a whole number of at least 1.',
     ],
     ["an unknown option", new LoopError("unknown-option", { option: "maxTurns" }), 'There is no option "maxTurns".'],
     [
@@ -123,7 +123,7 @@ describe("LoopError", () => {
     [
       "a run that cannot be tried again",
       new LoopError("rerun-refused", { iteration: 3, problem: "the run has iterations 0 to 2. Choose one of these" }),
-      "The run cannot be tried again from iteration 3: the run has iterations 0 to 2. Choose one of these.",
+      "The run cannot be repeated from iteration 3: the run has iterations 0 to 2. Choose one of these.",
     ],
     [
       "a journal that is not open",

@@ -56,7 +56,11 @@ const checks = {
 
 function checkOddities(oddities: readonly string[], kind: StrictServiceKind): void {
   if (kinds[kind].wires.chat === undefined) {
-    throw invalidOption("oddities", `true, false or a number for "${kind}", because the names are of Chat Completions`, oddities);
+    throw invalidOption(
+      "oddities",
+      `true, false or a number for "${kind}", because names are defined for Chat Completions only`,
+      oddities,
+    );
   }
   for (const [index, name] of oddities.entries()) checkField(`oddities[${index}]`, name, oddityNames);
 }

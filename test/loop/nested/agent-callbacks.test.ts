@@ -37,22 +37,30 @@ describe("the prepare function of defineAgentTool", () => {
     ["throws", broken("no"), "no"],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
     ["rejects with a string", () => Promise.reject("no"), "no"],
-    ["returns undefined", () => undefined, "prepare() of an agent tool must return the options of the nested run, as an object."],
+    [
+      "returns undefined",
+      () => undefined,
+      "prepare() of an agent tool must return an object with the options of the nested run.",
+    ],
     [
       "resolves to null",
       () => Promise.resolve(null),
-      "prepare() of an agent tool must return the options of the nested run, as an object.",
+      "prepare() of an agent tool must return an object with the options of the nested run.",
     ],
-    ["returns a string", () => "options", "prepare() of an agent tool must return the options of the nested run, as an object."],
-    ["returns an array", () => [], "prepare() of an agent tool must return the options of the nested run, as an object."],
-    ["returns an empty object", () => ({}), 'Option "messages" must be an array of at least one message, but is undefined.'],
+    ["returns a string", () => "options", "prepare() of an agent tool must return an object with the options of the nested run."],
+    ["returns an array", () => [], "prepare() of an agent tool must return an object with the options of the nested run."],
+    ["returns an empty object", () => ({}), 'Option "messages" is undefined, but must be an array of at least one message.'],
     [
       "returns an empty list of messages",
       () => ({ messages: [] }),
-      'Option "messages" must be an array of at least one message, but is an array of 0 items.',
+      'Option "messages" is an array of 0 items, but must be an array of at least one message.',
     ],
     ["returns an unknown option", () => ({ ...answers(), maxIteration: 3 }), 'There is no option "maxIteration".'],
-    ["returns an invalid limit", () => ({ ...answers(), limits: { maxTokens: -1 } }), 'Option "limits.maxTokens" must be'],
+    [
+      "returns an invalid limit",
+      () => ({ ...answers(), limits: { maxTokens: -1 } }),
+      'Option "limits.maxTokens" is -1, but must be',
+    ],
     ["takes too long", () => never, "The hook took longer than 30000 ms."],
   ])("fails the call if prepare %s", async ([, prepare, reason]) => {
     const playing = playAgent(agent(prepare));

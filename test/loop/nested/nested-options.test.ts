@@ -131,16 +131,16 @@ describe.for(kinds)("the options of a nested run in an %s", (kind) => {
 
   it.for<[what: string, options: object, reason: string]>([
     ["an unknown option", { messages: question, nothing: 1 }, 'There is no option "nothing".'],
-    ["no messages", {}, 'Option "messages" must be an array of at least one message, but is undefined.'],
+    ["no messages", {}, 'Option "messages" is undefined, but must be an array of at least one message.'],
     [
       "an option of the wrong type",
       { messages: question, tools: 7 },
-      'Option "tools" must be an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop"), but is 7.',
+      'Option "tools" is 7, but must be an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop").',
     ],
     [
       "an invalid limit",
       { messages: question, limits: { maxDepth: 0 } },
-      'Option "limits.maxDepth" must be a whole number of at least 1, or Infinity',
+      'Option "limits.maxDepth" is 0, but must be a whole number of at least 1, or Infinity',
     ],
     [
       "a call without a result in the messages",

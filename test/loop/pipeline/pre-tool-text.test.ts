@@ -249,7 +249,7 @@ describe("requiresFollowUp", () => {
     [null, "null"],
   ])("is rejected if its value is %j", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
-    expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
+    expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it is ${received}, but must be true or false.`);
   });
 
   it("in the definitions of a custom registry can end the run", async () => {

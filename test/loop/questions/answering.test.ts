@@ -92,7 +92,7 @@ describe("a question that a tool asks", () => {
       expect((await start(given).result).reason.kind).toBe("result-required");
     }
     const result = await start(answers).result;
-    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("None of 20 answers fits the schema of the question.");
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("None of 20 answers fits the question's schema.");
     expect(ran.length).toBe(21);
   });
 

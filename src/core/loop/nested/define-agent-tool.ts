@@ -201,7 +201,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
     const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
-      throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
+      throw new TypeError("prepare() of an agent tool must return an object with the options of the nested run.");
     // Ignores these options, because the nested run uses the outer run's id and journal.
     const { runId: _runId, journal: _journal, resume: _resume, ...options } = prepared;
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
@@ -244,7 +244,7 @@ const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "i
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {
   const given: unknown = fields;
-  if (!isRecord(given)) throw refuseTool("", `must be an object, but is ${describeValue(given)}`);
+  if (!isRecord(given)) throw refuseTool("", `is ${describeValue(given)}, but must be an object`);
   const name = typeof given["name"] === "string" ? given["name"] : "";
   for (const field of ["prepare", "toResult"]) {
     const value = given[field];

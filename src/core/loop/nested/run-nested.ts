@@ -61,7 +61,7 @@ async function begin(context: object, options: NestedOptions, name: string | und
   const activity = insideOf(context) as Activity | undefined;
   if (activity === undefined) {
     if (start !== undefined) return start(options, name);
-    throw new Error("Only the context of a tool and the recorder of a hook can start a nested run.");
+    throw new Error("Only a tool's context or a hook's recorder can start a nested run.");
   }
   return owner === undefined ? beginInTool(activity, options) : beginRecorded(activity, options, { owner, name });
 }
