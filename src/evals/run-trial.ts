@@ -131,7 +131,7 @@ class Watch {
   }
 
   readonly onMissing = (difference: string): void => {
-    this.missing ??= `The replay cannot go on: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. ${difference} Evaluate the case again, or go on with the model with --from i${this.iteration} (the option replay.from).`;
+    this.missing ??= `The replay cannot go on: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. Evaluate the case again, or go on with the model with --from i${this.iteration} (the option replay.from). ${difference}`;
   };
 
   /** Notes the question that the provider gets. */
