@@ -125,7 +125,7 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
     if (known.length > 0 && !(await isThere(saved, "file")))
       throw new CliError(`${against} could not be evaluated. See the lines above.`);
     const reports = known.length === 0 ? [] : await readBaseline(saved, saved);
-    return { reports, costUSD: reports.reduce((sum, { totals }) => sum + (totals.costUSD ?? 0), 0), remove };
+    return { reports, costUSD: reports.reduce((sum, { totals }) => sum + totals.knownCostUSD, 0), remove };
   } catch (error) {
     await remove();
     throw error;

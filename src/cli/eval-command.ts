@@ -4,10 +4,10 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { isLoopError } from "../core/index.ts";
 import { compareReports, type EvalComparison } from "../evals/compare-reports.ts";
-import { evaluate, isFolderBusy, reportPage, rootOf } from "../evals/evaluate.ts";
+import { evaluate } from "../evals/evaluate.ts";
 import { casesOf, type EvalOptions, type EvalReport } from "../evals/evaluation.ts";
-import { findTrials, type KeptTrial } from "../evals/kept-trials.ts";
-import { isTaken, type SavePlace, saveTrial, type TestRunner } from "../evals/save-trial.ts";
+import { findTrials, isFolderBusy, type KeptTrial, reportPage, rootOf } from "../evals/trial-files.ts";
+import { type SavePlace, saveTrial, type TestRunner } from "../evals/save-trial.ts";
 import { findStray, traceTrials } from "../evals/stray-errors.ts";
 import { renderEvalPage } from "../evals/reports/eval-page.ts";
 import { toJUnitReport } from "../evals/reports/junit-report.ts";
@@ -143,7 +143,8 @@ async function saveTest(trial: KeptTrial, place: SavePlace): Promise<string> {
   try {
     return await saveTrial(trial, place);
   } catch (error) {
-    const advice = isTaken(error) ? "Remove the test first, or choose another folder" : "Choose another trial";
+    const advice =
+      recordOf(error)["code"] === "EEXIST" ? "Remove the test first, or choose another folder" : "Choose another trial";
     throw new CliError(`The trial "${trial.id}" cannot be saved: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
   }
 }

@@ -2,6 +2,7 @@
 
 import type { EvalCase, TrialReport } from "./evaluation.ts";
 import { chanceOfPassing } from "./statistics.ts";
+import type { KeptTrial } from "./trial-files.ts";
 
 export interface CaseRule {
   /** The largest number of trials. */
@@ -9,8 +10,8 @@ export interface CaseRule {
   readonly passRate: number;
   /** From 0.5 to 1. With 1, trials stop early only if nothing can change. */
   readonly certainty: number;
-  /** The numbers of the trials to play again. Undefined for new trials. */
-  readonly replayed?: readonly number[] | undefined;
+  /** The trials to play again. Undefined for new trials. */
+  readonly kept?: readonly KeptTrial[] | undefined;
 }
 
 /** How many more trials than wanted may run, to replace those with an error. */
@@ -54,8 +55,8 @@ export class CasePlan<Case extends EvalCase> {
 
   /** True if another trial should begin. */
   get isOpen(): boolean {
-    const { trials, certainty, replayed } = this.#rule;
-    if (replayed !== undefined) return this.begun < replayed.length;
+    const { trials, certainty, kept } = this.#rule;
+    if (kept !== undefined) return this.begun < kept.length;
     const judged = this.passed + this.failed;
     if (this.#lasting > 0 && judged === 0) return false;
     const spare = Math.min(spareTrials, this.errors - this.#lasting);
@@ -85,22 +86,24 @@ export class CasePlan<Case extends EvalCase> {
     return 1 - chance >= Math.min(certainty, 1 - 1e-9) ? "failed" : undefined;
   }
 
-  begin(): number {
+  /** Returns the number of the next trial, and the kept trial to play. */
+  begin(): { readonly number: number; readonly kept: KeptTrial | undefined } {
+    const kept = this.#rule.kept?.[this.begun];
     this.begun += 1;
     this.#active += 1;
-    let number = this.#rule.replayed?.[this.begun - 1] ?? 1;
+    let number = kept?.number ?? 1;
     while (this.#numbers.has(number)) number += 1;
     this.#numbers.add(number);
-    return number;
+    return { number, kept };
   }
 
-  /** Counts trials of an earlier process, unless there are enough. Returns those that count. */
-  resume(reports: readonly TrialReport[]): readonly TrialReport[] {
-    const taken = reports.slice(0, this.#rule.trials);
+  /** Counts the trials of earlier processes that passed or failed, unless there are enough. */
+  resume(reports: readonly TrialReport[]): void {
+    const judged = reports.filter(({ status }) => status !== "error").sort((one, other) => one.number - other.number);
+    const taken = judged.slice(0, this.#rule.trials);
     this.begun += taken.length;
     for (const { number } of taken) this.#numbers.add(number);
     this.reports.push(...taken);
-    return taken;
   }
 
   /** `report` is undefined if the trial was stopped. `isLasting` if another trial would have the same error. */

@@ -2,13 +2,12 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json } from "../core/index.ts";
 import { type ComparedIteration, compareRuns } from "../inspect/analysis/compare-runs.ts";
 import { readRunLog } from "../inspect/log/read-run-log.ts";
-import { isSameJson, parseJson, toJson } from "../shared/json.ts";
+import { parseJson } from "../shared/json.ts";
 import type { LoggedRun } from "../shared/run-log.ts";
 import type { CaseReport, TrialReport } from "./evaluation.ts";
-import { trialFiles } from "./run-trial.ts";
+import { trialFiles } from "./trial-files.ts";
 
 /** The place at which two trials begin to differ. */
 export interface RunDifference {
@@ -53,15 +52,11 @@ async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | unde
   try {
     const kept = parseJson(await readFile(join(directory, trialFiles.report), "utf8")) as TrialReport;
     // Checks that these are the trial's own files, because a later evaluation may have replaced them.
-    if (!isSameJson(withoutPaths(kept), withoutPaths(trial))) return undefined;
+    if (kept.startedAt !== trial.startedAt) return undefined;
     return (await readRunLog(join(directory, trialFiles.log))).runs;
   } catch {
     return undefined;
   }
-}
-
-function withoutPaths(trial: TrialReport): Json {
-  return toJson({ ...trial, directory: undefined, page: undefined });
 }
 
 /**

@@ -186,6 +186,8 @@ export interface TrialReport extends Spent {
   readonly answer?: string | undefined;
   /** How each outermost run ended: its `reason.kind`. */
   readonly endings: readonly string[];
+  /** When the trial began, as an ISO date. */
+  readonly startedAt: string;
   readonly durationMs: number;
   /** The folder of the trial. Undefined if its files were not kept. */
   readonly directory?: string | undefined;

@@ -4,11 +4,6 @@ import type { EndReason, LoopResult, LoopStatus } from "../core/index.ts";
 import { isRecord, textOf } from "../core/kit.ts";
 import { formatMs, formatUSD } from "../inspect/format.ts";
 
-type Result = Pick<
-  LoopResult,
-  "status" | "reason" | "calls" | "text" | "iterations" | "toolCallsExecuted" | "usage" | "costUSD" | "durationMs"
->;
-
 /** Upper limits of a run. A run whose cost is unknown does not stay within `costUSD`. */
 export interface RunBounds {
   /** The largest number of iterations. */
@@ -108,9 +103,9 @@ export const evalMatchers: MatcherFunctions = {
   },
 };
 
-function readResult(matcher: string, received: unknown): Result {
+function readResult(matcher: string, received: unknown): LoopResult {
   if (isRecord(received) && isRecord(received["reason"]) && Array.isArray(received["calls"]))
-    return received as unknown as Result;
+    return received as unknown as LoopResult;
   const isPromise = isRecord(received) && ("then" in received || "result" in received);
   throw new TypeError(
     `${matcher} needs the result of a run.${isPromise ? " Await the run first, or the promise `result` of a stream." : ""}`,

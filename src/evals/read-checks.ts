@@ -15,13 +15,13 @@ const only = "check";
 const longestReason = 4000;
 
 /**
- * Calls `check`. If it throws, that is a failed check: assertions say what is wrong in this way. Rejects if the checks are no checks, or a
- * judge gave no verdict.
+ * Calls `work`, which runs the checks of a trial. If it throws, that is a failed check: assertions say what is wrong in this way. Rejects
+ * if the checks are no checks, or a judge gave no verdict.
  */
-export async function readChecks(check: () => EvalChecks | PromiseLike<EvalChecks>): Promise<readonly CheckReport[]> {
+export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks>): Promise<readonly CheckReport[]> {
   let checks: unknown;
   try {
-    checks = await check();
+    checks = await work();
   } catch (error) {
     // The judge failed, or a run inside the check did, so there is no verdict.
     if (error instanceof JudgeError || isLoopError(error)) throw error;
@@ -32,23 +32,18 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   if (!isRecord(checks)) throw wrongCheck(only, checks);
   const entries = Object.entries(checks);
   if (entries.length === 0) throw new TypeError("check has returned an object without checks. Return nothing, or at least one.");
-  const found = entries.map(([name, given]) => readCheck(redactSecrets(name), given));
-  const hard = entries.filter(([, given]) => canFail(given));
-  if (hard.length > 0 && hard.every(([, given]) => isJudged(given)))
+  const found = entries.map(([name, given]) => ({ check: readCheck(redactSecrets(name), given), given }));
+  const hard = found.filter(({ check }) => isHard(check));
+  if (hard.length > 0 && hard.every(({ given }) => isJudged(given)))
     throw new TypeError(
-      `Only a judge can fail this trial (${hard.map(([name]) => name).join(", ")}). Add a check of the result or the world, leave out "min", or set "isAlone" of the judge to true.`,
+      `Only a judge can fail this trial (${hard.map(({ check: { name } }) => name).join(", ")}). Add a check of the result or the world, leave out "min", or set "isAlone" of the judge to true.`,
     );
-  return found;
+  return found.map(({ check }) => check);
 }
 
 /** True for a check that can fail its trial. */
 export function isHard({ score, min }: CheckReport): boolean {
   return score === undefined || min !== undefined;
-}
-
-/** True for a hard check, and for a score with a minimum. */
-function canFail(given: unknown): boolean {
-  return typeof given === "boolean" || (isRecord(given) && (typeof given["pass"] === "boolean" || given["min"] !== undefined));
 }
 
 function isJudged(given: unknown): boolean {

@@ -22,7 +22,7 @@ import { isThenable } from "../shared/guards.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { redactText } from "../shared/redact-secrets.ts";
 import { userTextOf } from "../shared/transcript.ts";
-import { onAbort } from "../shared/signals.ts";
+import { followSignal, onAbort } from "../shared/signals.ts";
 import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
 import { traceTrial } from "./stray-errors.ts";
@@ -30,8 +30,8 @@ import { readChecks } from "./read-checks.ts";
 import { JudgeError } from "./judge.ts";
 import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
-import { fileNameOf } from "./words.ts";
-import type { EvalCase, Evaluation, Trial, TrialReport } from "./evaluation.ts";
+import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
+import type { EvalCase, EvalReplay, Evaluation, Trial, TrialReport } from "./evaluation.ts";
 
 /** A trial that is to run. */
 export interface PlannedTrial<Case extends EvalCase> {
@@ -44,16 +44,7 @@ export interface PlannedTrial<Case extends EvalCase> {
 }
 
 /** How a kept trial is played again. */
-export interface Replay {
-  /** The folder of the kept trial. */
-  readonly directory: string;
-  /** "request": each request must be as it was. "order": requests may have changed. Default "request". */
-  readonly match?: "request" | "order" | undefined;
-  /** From this iteration of an outermost run on, requests go to the model. Default: none does. */
-  readonly from?: number | undefined;
-  /** The error of the kept trial if it took too long. */
-  readonly timeout?: string | undefined;
-}
+export type Replay = Pick<EvalReplay, "from" | "match"> & Pick<KeptTrial, "directory" | "timeout">;
 
 export interface TrialPorts {
   readonly clock: Clock;
@@ -67,8 +58,6 @@ export interface TrialPorts {
    */
   onSpent(spent: Spent, brokeOff: boolean): void;
 }
-
-export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
 
 /** The codes of errors that say nothing about the agent, because the service gave no answer. Others come from the answer of the model. */
 const unavailable: ReadonlySet<string> = new Set<ProviderError["code"]>([
@@ -105,6 +94,8 @@ class Watch {
   /** The largest number of an iteration of an outermost run so far. */
   iteration = 0;
   spent = nothingSpent;
+  /** Called if the model was silent in the recording until its signal fired. */
+  onSilence = (): void => {};
   readonly #onSpent: TrialPorts["onSpent"];
   /** Earlier iterations are played from a recording, so they cost nothing. */
   readonly #liveFrom: number;
@@ -161,7 +152,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   const { clock } = ports;
   if (directory !== undefined) await makeEmpty(directory);
   const watch = new Watch(ports.onSpent, planned.replay);
-  const startedAt = clock.now();
+  const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const judged = await judgeInTime(evaluation, planned, { ...ports, watch });
   if (judged === undefined) {
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
@@ -177,6 +168,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
     ...watch.spent,
+    startedAt: startTime,
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
@@ -241,7 +233,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   };
   let timeout: string | undefined;
   // In the recorded trial, the model was silent until the time was over. To wait as long again would show nothing new.
-  const onSilence = (): void => {
+  watch.onSilence = () => {
     timeout = replay?.timeout;
     if (timeout !== undefined) scope.cancel({ kind: "wall-clock", limitMs: trialMs });
   };
@@ -252,7 +244,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     signal: signalOf(scope),
     isReplay: replay !== undefined,
     model: evaluation.model,
-    options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch, onSilence), watch }),
+    options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch), watch }),
   };
   const at: Place = { step: "setup" };
   let late = at.step;
@@ -349,15 +341,10 @@ async function judge<Case extends EvalCase, Result, World>(
   return judged;
 }
 
-function makeTape(
-  { directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">,
-  watch: Watch,
-  onSilence: () => void,
-): Tape {
+function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {
   if (replay !== undefined) {
     const { from, match = from === undefined ? "request" : "order" } = replay;
-    const ports = { isLive: () => watch.isLive, onMissing: watch.onMissing, onSilence };
-    return playTape(join(replay.directory, trialFiles.cassette), match, ports);
+    return playTape(join(replay.directory, trialFiles.cassette), match, watch);
   }
   return directory === undefined ? (provider) => provider : recordTape(join(directory, trialFiles.cassette));
 }
@@ -372,21 +359,18 @@ interface Wrapping {
 }
 
 function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping): Trial["options"] {
-  let runs = 0;
   const taped: Hooks = { provider: tape, nest: () => taped };
   const listened: Hooks = { ...taped, provider: (provider) => watch.listen(tape(provider)) };
   const observer: Middleware = { name: "trial", pure: true, ...listened, on: watch.take };
   const log = directory === undefined ? [] : [runLog({ to: join(directory, trialFiles.log) })];
   return (options) => {
-    runs += 1;
-    watch.prepared = runs;
-    const { runId = runs === 1 ? id : `${id}/${runs}`, middleware = [] } = options;
+    watch.prepared += 1;
+    const { runId = watch.prepared === 1 ? id : `${id}/${watch.prepared}`, middleware = [] } = options;
     const journal =
       options.journal ??
       (directory === undefined ? memoryJournal() : fileJournal(join(directory, `journal-${fileNameOf(runId)}.jsonl`)));
-    const inner = new CancelScope(scope);
-    inner.follow(options.signal);
-    releases.push(() => inner.release());
-    return { ...options, runId, journal, signal: signalOf(inner), middleware: [observer, ...log, ...middleware] };
+    const { signal, release } = followSignal(signalOf(scope), options.signal);
+    releases.push(release);
+    return { ...options, runId, journal, signal, middleware: [observer, ...log, ...middleware] };
   };
 }

@@ -2,10 +2,7 @@
 
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { isRecord } from "../core/kit.ts";
-import type { KeptTrial } from "./kept-trials.ts";
-import { trialFiles } from "./run-trial.ts";
-import { fileNameOf } from "./words.ts";
+import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
 
 export type TestRunner = "vitest" | "node:test";
 
@@ -48,13 +45,12 @@ interface TestFacts {
 
 function writeTest({ id }: KeptTrial, { name, from, exportName, runner }: TestFacts): string {
   const evaluation = exportName === "default" ? "evaluation" : `{ ${exportName} as evaluation }`;
-  const runs = runner === "vitest" ? `import { it } from "vitest";` : `import { it } from "node:test";`;
   return `// Plays the trial ${JSON.stringify(id)} again, with the recorded answers of the model. It costs nothing.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { evaluate } from "turnwright/evals";
-${runs}
+import { it } from ${JSON.stringify(runner)};
 import ${evaluation} from ${JSON.stringify(from)};
 
 it(${JSON.stringify(`passes the trial ${id}`)}, async () => {
@@ -64,9 +60,4 @@ it(${JSON.stringify(`passes the trial ${id}`)}, async () => {
   assert.equal(trial?.status, "passed", JSON.stringify(trial, undefined, 2));
 });
 `;
-}
-
-/** True if the error says that a file exists already. */
-export function isTaken(error: unknown): boolean {
-  return isRecord(error) && error["code"] === "EEXIST";
 }

@@ -2,7 +2,6 @@
 
 import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
 import { isRecord, wrapProvider } from "../core/kit.ts";
-import { type Cassette } from "../testing/cassettes/cassette.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
 import { playCassette } from "../testing/cassettes/replay-from.ts";
@@ -13,7 +12,7 @@ export type Tape = (provider: Provider) => Provider;
 type Stream = Provider["stream"];
 
 /** Records the streams of all providers. A request knows its provider, because the cassette has room for only one. */
-export function recordTape(file: string | Cassette): Tape {
+export function recordTape(file: string): Tape {
   const asked = new WeakMap<ModelRequest, Stream>();
   const recorder = recordTo(file, {
     id: "trial",
@@ -28,8 +27,8 @@ export function recordTape(file: string | Cassette): Tape {
 }
 
 export interface TapePorts {
-  /** Asked before each request: the first request for which it returns true, and all others, go to the provider of the run. */
-  isLive(): boolean;
+  /** Read before each request: the first request for which it is true, and all others, go to the provider of the run. */
+  readonly isLive: boolean;
   /** Called if a request is not in the recording. `difference` says how it differs. */
   onMissing(difference: string): void;
   /** Called if the model was silent in the recording until its signal fired. */
@@ -37,18 +36,19 @@ export interface TapePorts {
 }
 
 /** Plays back a recording in place of the model. With the match "order", requests may differ from the recorded ones. */
-export function playTape(file: string | Cassette, match: "request" | "order", { isLive, onMissing, onSilence }: TapePorts): Tape {
-  const player = playCassette(file, { match, onSilence });
+export function playTape(file: string, match: "request" | "order", ports: TapePorts): Tape {
+  const player = playCassette(file, { match, onSilence: () => ports.onSilence() });
   const play: Stream = (request, call) => {
     try {
       return player.stream(request, call);
     } catch (error) {
       // Removes the advice at the end of the message, because it is for other recordings.
-      onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
+      ports.onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
       throw error;
     }
   };
-  return (provider) => wrapAny(provider, (request, call) => (isLive() ? provider.stream(request, call) : play(request, call)));
+  return (provider) =>
+    wrapAny(provider, (request, call) => (ports.isLive ? provider.stream(request, call) : play(request, call)));
 }
 
 /** Leaves a value that is no provider to the run, which says what is wrong with it. */

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runToolLoop } from "turnwright";
 import {
@@ -99,6 +99,31 @@ describe("the option resume of evaluate", () => {
     const limits = { maxCostUSD: 1.5, concurrency: 1 };
     const report = await evaluate(agent(asked), { trials: 3, directory, resume: true, limits });
     expect([report.ended, report.totals.costUSD, asked.length]).toEqual(["max-cost", 1.5, 3]);
+  });
+
+  it("counts what trials have spent that run again", async () => {
+    const directory = makeFolder();
+    const costly = (check: unknown) => ({ ...agent([]), check: () => check as boolean });
+    await evaluate(costly("no check"), { directory });
+    const folder = join(directory, "talk", "cases", "bye", "7");
+    mkdirSync(folder); // as if the process had been killed during the trial
+    const report = await evaluate(costly(true), { directory, resume: true });
+    expect([report.resumed, report.totals.passed, existsSync(folder)]).toEqual([0, 2, false]);
+    expect(report.totals).toMatchObject({ knownCostUSD: 2, costUSD: undefined });
+    expect(toMarkdownReport(report)).toContain("at least $2.00");
+    // A third process still counts what the first one spent, and knows as little about the trial that was cut off.
+    const again = await evaluate(costly(true), { directory, resume: true });
+    expect([again.resumed, again.totals.knownCostUSD, again.totals.costUSD]).toEqual([2, 2, undefined]);
+  });
+
+  it("leaves no files of trials that run again", async () => {
+    const directory = makeFolder();
+    await evaluate(agent([], ["hel/1"]), { directory, trials: 2 });
+    const numbers = (): readonly string[] =>
+      readdirSync(join(directory, "talk", "cases", "hel")).filter((name) => /^\d/.test(name));
+    expect(numbers()).toEqual(["1"]);
+    const report = await evaluate(agent([]), { directory, trials: 2, resume: true });
+    expect([report.cases[0]?.passed, numbers()]).toEqual([2, []]);
   });
 
   it("begins anew without it", async () => {

@@ -22,13 +22,7 @@ import {
  */
 export function toJUnitReport(report: EvalReport | readonly EvalReport[]): string {
   const suites = listReports(report);
-  const counts = suites.map(countOutcomes);
-  const sum = (read: (count: Counts) => number): number => counts.reduce((total, count) => total + read(count), 0);
-  const all = {
-    tests: sum(({ tests }) => tests),
-    failures: sum(({ failures }) => failures),
-    errors: sum(({ errors }) => errors),
-  };
+  const all = countOutcomes(suites.flatMap(({ cases }) => cases));
   const lines = [
     '<?xml version="1.0" encoding="UTF-8"?>',
     ...writeElement("testsuites", { name: "turnwright", ...all }, suites.flatMap(writeSuite)),
@@ -36,13 +30,7 @@ export function toJUnitReport(report: EvalReport | readonly EvalReport[]): strin
   return `${lines.join("\n")}\n`;
 }
 
-interface Counts {
-  readonly tests: number;
-  readonly failures: number;
-  readonly errors: number;
-}
-
-function countOutcomes({ cases }: EvalReport): Counts {
+function countOutcomes(cases: readonly CaseReport[]): Fields {
   const count = (outcome: Outcome): number => cases.filter((one) => outcomeOf(one) === outcome).length;
   return { tests: cases.length, failures: count("failure"), errors: count("error") };
 }
@@ -58,7 +46,7 @@ const toSeconds = (ms: number): string => (ms / 1_000).toFixed(3);
 
 function writeSuite(report: EvalReport): readonly string[] {
   const { name, cases, durationMs, startedAt, totals, ended } = report;
-  const facts = { name, ...countOutcomes(report), skipped: 0, time: toSeconds(durationMs), timestamp: startedAt };
+  const facts = { name, ...countOutcomes(cases), skipped: 0, time: toSeconds(durationMs), timestamp: startedAt };
   const properties = writeProperties({
     ended,
     ...describeNumbers(totals),

@@ -3,6 +3,7 @@
 import { countThings, formatMs, formatShare, formatUSD } from "../../inspect/format.ts";
 import type { EvalComparison } from "../compare-reports.ts";
 import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
+import { cutText } from "../../shared/texts.ts";
 import { addSpent, nothingSpent, type Spent } from "../spent.ts";
 
 /** The second argument of the functions that write a report. */
@@ -12,12 +13,11 @@ export interface ReportOptions {
 }
 
 export function listReports(reports: EvalReport | readonly EvalReport[]): readonly EvalReport[] {
-  return Array.isArray(reports) ? (reports as readonly EvalReport[]) : [reports as EvalReport];
+  return [reports].flat();
 }
 
 export function findComparison({ name }: EvalReport, { comparison = [] }: ReportOptions): EvalComparison | undefined {
-  const all = Array.isArray(comparison) ? (comparison as readonly EvalComparison[]) : [comparison as EvalComparison];
-  return all.find((one) => one.name === name);
+  return ([comparison].flat() as readonly EvalComparison[]).find((one) => one.name === name);
 }
 
 /** Returns a rate with its interval, such as "75 % (30.1 % to 95.4 %)". */
@@ -27,8 +27,8 @@ export function describeRate({ passed, failed, interval }: Pick<CaseReport, "pas
   return passed + failed === 0 ? "no trial" : `${formatShare(passed / (passed + failed))} (${range})`;
 }
 
-/** Returns a cost, such as "$0.12", or "at least $0.12" if a part of it is unknown. `knownCostUSD` is missing in older reports. */
-export function describeCost({ costUSD, knownCostUSD = 0 }: Pick<Spent, "costUSD"> & Partial<Spent>): string {
+/** Returns a cost, such as "$0.12", or "at least $0.12" if a part of it is unknown. */
+export function describeCost({ costUSD, knownCostUSD }: Pick<Spent, "costUSD" | "knownCostUSD">): string {
   if (costUSD !== undefined) return formatUSD(costUSD);
   return knownCostUSD > 0 ? `at least ${formatUSD(knownCostUSD)}` : "cost unknown";
 }
@@ -118,7 +118,7 @@ export function groupProblems({ trials }: CaseReport): readonly SharedProblem[] 
 const longestReason = 400;
 
 export function cutReason(reason: string): string {
-  return reason.length > longestReason ? `${reason.slice(0, longestReason).replace(/[\uD800-\uDBFF]$/, "")}…` : reason;
+  return cutText(reason, longestReason);
 }
 
 /** True if the command `turnwright eval` would succeed. Compared with a version before, cases may fail as they did. */

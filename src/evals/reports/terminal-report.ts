@@ -1,6 +1,7 @@
 // Formats an evaluation's progress and result for a terminal.
 
 import { formatMs } from "../../inspect/format.ts";
+import { cutText } from "../../shared/texts.ts";
 import type { EvalComparison } from "../compare-reports.ts";
 import type { EvalProgress, EvalReport, TrialReport } from "../evaluation.ts";
 import {
@@ -68,6 +69,5 @@ function writeColumns(rows: readonly (readonly string[])[]): readonly string[] {
 const maxLine = 300;
 
 function toLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line;
+  return cutText(text.replace(/\s+/g, " ").trim(), maxLine);
 }
