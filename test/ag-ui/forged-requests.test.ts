@@ -115,7 +115,7 @@ it.each([
   expect([(await server.host.status(threadId))?.status, ran]).toEqual(["completed", ["look tea"]]);
 });
 
-it("a forged AG-UI request cannot change the arguments of a call, the history, the tools or the state of the run", async () => {
+it("a forged AG-UI request cannot change a call's arguments, the history, the tools or the run's state", async () => {
   const { server, ran, threadId, body } = await wait();
   const id = `${threadId}/1:call_i1_0`;
   const forged = {

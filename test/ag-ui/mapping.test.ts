@@ -59,7 +59,7 @@ describe("createAGUIMapper", () => {
     `);
   });
 
-  it.each(versions)("gives a client of AG-UI %s emitted text as messages and emitted data as CUSTOM events", async (version) => {
+  it.each(versions)("sends an AG-UI %s client emitted text as messages and emitted data as CUSTOM events", async (version) => {
     const inner = tool("inner", (_args, { emit }) => emit({ type: "text", text: "Deep." }));
     const nested = createMockProvider([toolCall("inner"), text("Nested.")]);
     const { events } = await play({
@@ -99,7 +99,7 @@ describe("createAGUIMapper", () => {
     ]);
   });
 
-  it.each(versions)("gives a client of AG-UI %s the text and the results of the run", async (version) => {
+  it.each(versions)("sends an AG-UI %s client the text and the results of the run", async (version) => {
     const { events, result } = await play({
       script: [
         [reasoning("Hm."), text("One moment."), toolCall("look", { a: 1 }), toolCall("break")],
@@ -133,7 +133,7 @@ describe("createAGUIMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(versions)("sends a client of AG-UI %s no text of a discarded attempt", async (version) => {
+  it.each(versions)("sends an AG-UI %s client no text from a discarded attempt", async (version) => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
     const sent = toEvents(events, { version });
@@ -156,7 +156,7 @@ describe("createAGUIMapper", () => {
     expect(JSON.stringify(sent)).toContain("Wrong");
   });
 
-  it.each(versions)("ends a failed run with RUN_ERROR and a neutral text for a client of AG-UI %s", async (version) => {
+  it.each(versions)("ends a failed run with RUN_ERROR and a neutral text for an AG-UI %s client", async (version) => {
     const { events } = await play({ script: [[text("Half"), fail({ status: 400 })]] });
     const sent = toEvents(events, { version });
     checkEvents(sent);
@@ -260,7 +260,7 @@ describe("createAGUIMapper", () => {
       toResult: (result) => result.text,
     });
 
-  it.each(versions)("shows a nested run with a waiting call in AG-UI %s", async (version) => {
+  it.each(versions)("shows an AG-UI %s client a nested run with a waiting call", async (version) => {
     const script = byTranscript([toolCall("agent"), text("Done.")]);
     const tools = [agent(byTranscript([[text("Inside."), toolCall("pay")], text("Paid.")]))];
     const first = await play({ script, tools });

@@ -27,7 +27,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
   });
 
 describe.each(versions)("a page of AG-UI %s", (version) => {
-  it("after an approval, gets the rest of the run without repeated text", async () => {
+  it("gets the rest of the run after an approval, without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
     expect(textOf(page.messages)).toBe("One moment.Paying.");
@@ -55,7 +55,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("sends edited arguments of a call, which the server validates", async () => {
+  it("sends a call's edited arguments, which the server validates", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true, args: { amount: 3 } });
     expect(ran).toEqual(["look tea", "pay 3"]);

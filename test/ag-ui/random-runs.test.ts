@@ -30,7 +30,7 @@ const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([
 const runs = Number(process.env["EVENTS"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(versions)("createAGUIMapper: a client of AG-UI %s shows all parts of random runs", async (version) => {
+it.each(versions)("createAGUIMapper: an AG-UI %s client shows every part of random runs", async (version) => {
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
       const [result, events] = await listen(plan);
@@ -50,7 +50,7 @@ it.each(versions)("createAGUIMapper: a client of AG-UI %s shows all parts of ran
 });
 
 it.each(versions)(
-  "createAGUIMapper: a client of AG-UI %s has the whole text of random runs after a reload from the journal",
+  "createAGUIMapper: an AG-UI %s client shows the whole text of random runs after reloading from the journal",
   async (version) => {
     await fc.assert(
       fc.asyncProperty(nested, async (plan) => {

@@ -5,7 +5,7 @@ import { readMessages, textOf, versions } from "./clients.ts";
 import { checkEvents, play, saved, toEvents } from "./mapping-stage.ts";
 
 describe("AG-UI events from the journal", () => {
-  it.each(versions)("have the order of the live events for a client of AG-UI %s", async (version) => {
+  it.each(versions)("have the same order as the live events for an AG-UI %s client", async (version) => {
     const tools = [tool("look", () => 1)];
     const script = [[reasoning("Hm."), text("So."), toolCall("look"), reasoning("Or?"), text("No.")], text("Done.")];
     const { events, result } = await play({ tools, script });
@@ -14,7 +14,7 @@ describe("AG-UI events from the journal", () => {
     expect(messages).toEqual(await readMessages(toEvents(events, { version }), version));
   });
 
-  it.each(versions)("contain no text that a retry discarded, for a client of AG-UI %s", async (version) => {
+  it.each(versions)("contain no text that a retry discarded, for an AG-UI %s client", async (version) => {
     const tools = [tool("look", () => 1)];
     const down = fail({ status: 503 });
     const first = await play({

@@ -26,7 +26,7 @@ const facts = (messages: readonly PageMessage[]): readonly unknown[] =>
   messages.map(({ role, content, toolCallId, toolCalls }) => [role, content ?? "", toolCallId, toolCalls]);
 
 describe("toAGUIMessages", () => {
-  it.each(versions)("returns the messages that a client of AG-UI %s has after the run", async (version) => {
+  it.each(versions)("returns the messages that an AG-UI %s client has after the run", async (version) => {
     const { ran, run } = setUpPayment();
     const server = await serve({ run, version });
     servers.push(server);

@@ -234,7 +234,7 @@ describe("fileSource: a large file", () => {
     return root;
   }
 
-  it("of 1 GB is read and searched at its beginning without reading the rest", async () => {
+  it("searches the beginning of a 1 GB file without reading the rest", async () => {
     const read = readFrom(fileSource(createLargeFile(1e9)));
     const before = process.cpuUsage();
     expect(await read({ id: "large/log", action: "head", lines: 2 })).toMatch(/^Lines 1 to 2 of at least \d+\.\nline 1\nline 2$/);
@@ -248,7 +248,7 @@ describe("fileSource: a large file", () => {
     );
   });
 
-  it("of 400 MB is read at the end with less than 150 MB of memory", async () => {
+  it("reads the end of a 400 MB file with less than 150 MB of memory", async () => {
     const read = readFrom(fileSource(createLargeFile(400e6)));
     let peak = 0;
     const before = process.memoryUsage().rss;

@@ -50,7 +50,7 @@ describe("read_part with the action json", () => {
     expect(bytesOf(answer)).toBeLessThan(6_300);
   });
 
-  it("names the match at which the next call starts, so that calls return each match once", async () => {
+  it("names the match where the next call starts, so that repeated calls return each match once", async () => {
     const found: string[] = [];
     let next: number | undefined = 1;
     while (next !== undefined) {

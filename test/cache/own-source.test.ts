@@ -23,7 +23,7 @@ function createRanged(bytes: Uint8Array, onRead: () => void = () => {}): Ranged 
 }
 
 describe("a custom source of createResultCache", () => {
-  it("receives each id for which no stored result exists", async () => {
+  it("receives each id that has no stored result", async () => {
     const asked: string[] = [];
     const none = own((id) => void asked.push(id));
     const texts = { ...own((id) => (id === "x" ? "text of x" : undefined)), name: "texts" };
@@ -54,7 +54,7 @@ describe("a custom source of createResultCache", () => {
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("is read no further after the call was aborted", async () => {
+  it("is read no further once the call is aborted", async () => {
     const abort = new AbortController();
     const ranged: Ranged = createRanged(new Uint8Array(3e6).fill(65), () => {
       if (ranged.reads.length === 2) abort.abort();

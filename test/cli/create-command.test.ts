@@ -52,7 +52,7 @@ describe("turnwright create", () => {
     expect(new Set(texts).size).toBe(1);
   });
 
-  it("README.md of each template names pages and files that exist", () => {
+  it("the README.md of each template names only existing pages and files", () => {
     for (const name of names) {
       const text = readFileSync(`examples/create/${name}/README.md`, "utf8");
       const pages = Array.from(text.matchAll(/node_modules\/turnwright\/([\w/-]+\.md)/g), ([, page = ""]) => page);
@@ -62,14 +62,14 @@ describe("turnwright create", () => {
     }
   });
 
-  it("takes the name of the template as the folder, and names another package manager", async () => {
+  it("uses the template's name for the folder, and mentions another package manager", async () => {
     const folder = makeCliFolder();
     const { out } = await runCommand(folder, ["create", "bot"], { env: { npm_config_user_agent: "pnpm/10.1.0 npm/? node/v22" } });
     expect(out.join("\n")).toContain("cd bot && pnpm install && pnpm start");
     expect(readJson<Manifest>(join(folder, "bot/package.json")).name).toBe("bot");
   });
 
-  it("writes into an empty repository, with a name that differs from the folder", async () => {
+  it("writes into an empty repository under a name that differs from the folder's", async () => {
     const folder = makeCliFolder();
     mkdirSync(join(folder, ".git"));
     const { exitCode, out } = await runCommand(folder, ["create", "bot", ".", "--name", "@me/helper"]);

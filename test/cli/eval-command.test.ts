@@ -79,7 +79,7 @@ function useTemporaryFolder(): string {
 }
 
 describe("turnwright eval", () => {
-  it("finds the files below the folder, and runs what they export", async () => {
+  it("finds the files in the folder, and runs the evaluations that they export", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     for (const place of ["deep/er", "node_modules/a", ".hidden"]) mkdirSync(join(folder, place), { recursive: true });
@@ -101,7 +101,7 @@ describe("turnwright eval", () => {
     expect(readReport(folder).ok).toBe(true);
   });
 
-  it("fails for a failed case, names flaky cases, and writes all reports", async () => {
+  it("fails if a case fails, names flaky cases, and writes all reports", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "refund", calls: ["refund"], ok: [1, 3] }, { id: "hello", calls: [], ok: true }]' });
     const env = { GITHUB_STEP_SUMMARY: join(folder, "summary.md") };
@@ -131,7 +131,7 @@ describe("turnwright eval", () => {
     ).toEqual([["refund", 3]]);
   });
 
-  it("goes on with --resume after a limit, and adds trials", async () => {
+  it("continues with --resume after a limit, and adds trials", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "hello", calls: [], ok: true }]' });
     takeRuns();
@@ -150,7 +150,7 @@ describe("turnwright eval", () => {
     expect(readReport(folder)).toMatchObject({ resumed: 2, totals: { passed: 4, costUSD: 2 } });
   });
 
-  it("plays kept trials again at no cost, and goes on from an iteration", async () => {
+  it("replays kept trials at no cost, and continues from a given iteration", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "refund", calls: ["refund"], ok: [2] }, { id: "hello", calls: [], ok: false }]' });
     await runCommand(folder, ["eval", "--trials", "2"]);
@@ -173,7 +173,7 @@ describe("turnwright eval", () => {
     expect(readReport(folder).totals.trials).toBe(4);
   });
 
-  it("saves a kept trial as a test that plays its recording", async () => {
+  it("saves a kept trial as a test that replays its recording", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "refund", calls: ["refund"], ok: [2] }, { id: "hello", calls: [], ok: false }]' });
     await runCommand(folder, ["eval"]);
@@ -200,7 +200,7 @@ describe("turnwright eval", () => {
     expect(readFileSync(join(folder, "node/hello-1.test.mjs"), "utf8")).toContain('import { it } from "node:test";');
   });
 
-  it("compares with a commit in a worktree, and removes it", async () => {
+  it("compares with a commit in a temporary worktree, and removes the worktree", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\nnode_modules\n");
@@ -237,7 +237,7 @@ describe("turnwright eval", () => {
     expect(tolerant.exitCode).toBe(0);
   });
 
-  it("stops by a signal: during the other version, and during its own trials", async () => {
+  it("stops on a signal while running the other version and while running its own trials", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\n");
@@ -261,7 +261,7 @@ describe("turnwright eval", () => {
     expect([git(folder, "worktree", "list").trim().split("\n").length, readdirSync(temporary)]).toEqual([1, []]);
   });
 
-  it("compares with a stored baseline that was moved", async () => {
+  it("compares with a stored baseline after the baseline was moved", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     await runCommand(folder, ["eval", "--keep", "all", "--directory", "first/evals", "--save-baseline", "first/base.json"]);
@@ -283,7 +283,7 @@ describe("turnwright eval", () => {
     expect((await runCommand(folder, ["eval", "b.eval.mjs", "--against", "base.json"])).exitCode).toBe(0);
   });
 
-  it("neither writes nor reads a baseline of an evaluation that did not run to its end", async () => {
+  it("neither writes nor reads a baseline for an incomplete evaluation", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     await runCommand(folder, ["eval", "--save-baseline", "base.json"]);
@@ -307,7 +307,7 @@ describe("turnwright eval", () => {
     ]);
   });
 
-  it("says that another evaluation runs in the folder", async () => {
+  it("reports that another evaluation is running in the folder", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     const ends = await Promise.all([runCommand(folder, ["eval"]), runCommand(folder, ["eval"])]);
@@ -317,7 +317,7 @@ describe("turnwright eval", () => {
     );
   });
 
-  it("fails if no case could be compared, or its own trials have errors", async () => {
+  it("fails if no case could be compared, or if its own trials had errors", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { file: "bad.eval.mjs", more: 'setup() { throw new Error("no key"); },' });
     writeAgent(folder);
@@ -328,7 +328,7 @@ describe("turnwright eval", () => {
     expect([broken.exitCode, broken.notes.at(-1)]).toEqual([1, "turnwright: support: had errors, or ended before all trials."]);
   });
 
-  it("spends the maximum cost once, and not for each evaluation", async () => {
+  it("shares the maximum cost among all evaluations", async () => {
     const folder = makeCliFolder();
     const cases = '[{ id: "a", calls: [], ok: true }, { id: "b", calls: [], ok: true }]';
     writeAgent(folder, { cases });
@@ -339,7 +339,7 @@ describe("turnwright eval", () => {
     expect([readReport(folder).ended, readReport(folder, "b").ended]).toEqual(["complete", "max-cost"]);
   });
 
-  it("takes what the version before has cost from the maximum cost", async () => {
+  it("counts the cost of the previous version toward the maximum cost", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeAgent(folder, { cases: '[{ id: "a", calls: [], ok: true }, { id: "b", calls: [], ok: true }]' });
@@ -350,7 +350,7 @@ describe("turnwright eval", () => {
     expect([exitCode, readReport(folder).ended]).toEqual([1, "max-cost"]);
   });
 
-  it("stops early with a certainty or without one", async () => {
+  it("stops early with and without a given certainty", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "a", calls: [], ok: false }]', more: "passRate: 0.9" });
     const trialsWith = async (...args: readonly string[]): Promise<number> => {

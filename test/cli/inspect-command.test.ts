@@ -41,7 +41,7 @@ describe("turnwright inspect", () => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8").includes("An old page.")]).toEqual([0o600, false]);
   });
 
-  it("skips a damaged journal of a folder and prints the reason", async () => {
+  it("skips a damaged journal in a folder and prints the reason", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run-journal.jsonl");
@@ -86,7 +86,7 @@ describe("turnwright inspect", () => {
     expect([exitCode, opened, readFileSync(join(folder, "page.html"), "utf8").length > 1000]).toEqual([0, [], true]);
   });
 
-  it("shows the logs and journals of a folder", async () => {
+  it("shows all logs and journals in a folder", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "a");
     writeFileSync(join(folder, "data.jsonl"), '{"hello":1}\n');

@@ -70,7 +70,7 @@ describe("turnwright inspect --live", () => {
     expect([exitCode, notes, texts]).toEqual([0, ["The page follows the logs. Stop with Ctrl+C."], [header, "", header]]);
   });
 
-  it("serves the other logs of a folder that has a damaged journal", async () => {
+  it("serves the other logs in a folder that contains a damaged journal", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "a.jsonl"), '{"format":"turnwright-journal","version":99}\nno JSON\n');
     writeFileSync(join(folder, "b.jsonl"), header);

@@ -46,7 +46,7 @@ describe("serveLogs", () => {
     expect(await part.until('"}\n')).toBe('{"type":"é"}\n');
   });
 
-  it("sends the logs that appear in a folder", async () => {
+  it("sends logs that appear in a folder", async () => {
     const folder = makeCliFolder();
     const logs: ServedLog[] = [{ name: "a.jsonl", text: header }];
     const { url } = await serve(logs, folder);

@@ -7,7 +7,7 @@ import { makeCliFolder } from "./run-command.ts";
 const header = '{"type":"log","at":1,"version":1}\n';
 
 describe("findLogs", () => {
-  it("returns a known log without a second look at the file", async () => {
+  it("returns a known log without reading the file again", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "a.jsonl"), header);
     const { logs } = await findLogs(["."], { cwd: folder });

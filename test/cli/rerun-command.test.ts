@@ -103,7 +103,7 @@ describe("turnwright rerun", () => {
     expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
-  it("prints the names of the ignored options of the module", async () => {
+  it("prints the names of the module's ignored options", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], answers: []');
@@ -112,7 +112,7 @@ describe("turnwright rerun", () => {
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
   });
 
-  it("leaves no log of a run that ends before the first live iteration", async () => {
+  it("leaves no log for a run that ends before the first live iteration", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ", limits: { maxCostUSD: 1 }, pricing: () => undefined");
@@ -137,7 +137,7 @@ describe("turnwright rerun", () => {
     expect(said).toBe(`./${name}\n./-a$(touch X)'b-rerun.jsonl\n`);
   });
 
-  it("prints control characters of the model as code points", async () => {
+  it("prints control characters from the model as code points", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer.replace("New.", "\\u001b[2JNew.\\nNext."));

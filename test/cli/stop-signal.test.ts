@@ -36,7 +36,7 @@ if (process.argv[2] === "wait") setInterval(() => {}, 1_000); else process.exitC
     return { exitCode, notes };
   };
 
-  it("passes the exit code and the notes of the other process on", async () => {
+  it("passes on the other process's exit code and notes", async () => {
     expect(await start(new AbortController().signal)).toEqual({ exitCode: 3, notes: ["first", "go,--xtrueyes"] });
   });
 

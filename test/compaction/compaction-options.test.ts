@@ -21,7 +21,7 @@ describe("compactMessages", () => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
   });
 
-  it("reports the error of a throwing contextWindow function without ending the run", async () => {
+  it("reports an error thrown by contextWindow without ending the run", async () => {
     const contextWindow = (): number => {
       throw new Error("No catalogue.");
     };

@@ -101,7 +101,7 @@ describe("compactMessages with a nearly full context", () => {
     ]);
   });
 
-  it("writes a later summary from the earlier summary and all newer messages", async () => {
+  it("bases a later summary on the earlier summary and all newer messages", async () => {
     const script = { calls: 9, summary: (_: unknown, index: number) => text(`Summary ${index}.`) };
     const { requests, summaries, result } = start(script, { when: 3_500, keep: 1_500 });
     const { compaction } = await result;
@@ -116,7 +116,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(compaction?.summary).toBe("Summary 1.");
   });
 
-  it("adds the usage and the cost of the summary to the run", async () => {
+  it("adds the usage and cost of the summary to the run", async () => {
     const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 };
     const report = { kind: "chunks" as const, chunks: [{ type: "usage" as const, usage, mode: "snapshot" as const }] };
     const { playing, result } = start(
@@ -138,7 +138,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(said).toEqual(["Done."]);
   });
 
-  it("requests the summary from `summarize.provider`, at the prices of this provider", async () => {
+  it("requests the summary from `summarize.provider`, at this provider's prices", async () => {
     const writer = createMockProvider([text("Written elsewhere.")], { id: "other", model: "small" });
     const priced: string[] = [];
     const pricing = (_: unknown, { provider, model }: { provider: string; model: string }): number => {

@@ -92,7 +92,7 @@ describe("a run with a compaction", () => {
     },
   );
 
-  it("has the cost of the summary in the totals, budgets and comparison of its log", async () => {
+  it("includes the cost of the summary in the totals, budgets and comparison of its log", async () => {
     const { run, result } = await watch();
     const { totalTokens: tokens } = result.usage;
     expect(run.compactions).toMatchObject([

@@ -5,7 +5,7 @@ import { tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";
 
 describe("compactMessages after a request is refused as too long", () => {
-  it("summarizes once, and sends the request again in the next iteration", async () => {
+  it("summarizes once and sends the request again in the next iteration", async () => {
     let refusals = 0;
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) =>
       messages.length > 7 && (refusals += 1) === 1 ? tooLong : undefined;
@@ -21,7 +21,7 @@ describe("compactMessages after a request is refused as too long", () => {
     ).toEqual(["iteration-start", "iteration-end", "compaction-start", "compaction-end", "iteration-start", "iteration-end"]);
   });
 
-  it("ends the run with the error of the refusal if the shortened request is refused too", async () => {
+  it("ends the run with the refusal's error if the shortened request is refused too", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined);
     const { requests, playing, result } = start({ calls: 5, refuse }, {});
     const { status, reason } = await result;
@@ -29,7 +29,7 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, reason.kind, starts.length, requests.length]).toEqual(["error", "provider-error", 1, 4]);
   });
 
-  it("ends the run with the error of the refusal if the summary fails", async () => {
+  it("ends the run with the refusal's error if the summary fails", async () => {
     const script = {
       calls: 5,
       refuse: ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 3 ? tooLong : undefined),
@@ -155,18 +155,15 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, said, compaction?.summary]).toEqual(["completed", "Done.", "The summary."]);
   });
 
-  it.for([false, true])(
-    "ends the run with the error of the refusal at limits.maxIterations (finalAnswer: %s)",
-    async (isGranted) => {
-      const { requests, result } = start(
-        { calls: 5, refuse: refuseLong },
-        {},
-        { limits: { maxIterations: 3 }, middleware: [isGranted && finalAnswer()] },
-      );
-      const { status, error } = await result;
-      expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
-    },
-  );
+  it.for([false, true])("ends the run with the refusal's error at limits.maxIterations (finalAnswer: %s)", async (isGranted) => {
+    const { requests, result } = start(
+      { calls: 5, refuse: refuseLong },
+      {},
+      { limits: { maxIterations: 3 }, middleware: [isGranted && finalAnswer()] },
+    );
+    const { status, error } = await result;
+    expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);
+  });
 
   it.for([
     ["contextWindow is larger than the window of the model", { contextWindow: 100_000 }],

@@ -98,7 +98,7 @@ describe("a resumed run that began with compactMessages", () => {
     expect([compaction, again.summaries.length]).toEqual([{ summary: "The summary.", count: 7, kept: [0] }, 0]);
   });
 
-  it("is refused without compactMessages, before any request", async () => {
+  it("is refused without compactMessages before any request is sent", async () => {
     const { journal } = await start({ calls: 5 }, rules, { runId: "removed" }).result;
     const again = start({ calls: 5 }, undefined, { runId: "removed", journal });
     await expect(again.result).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "middleware" } });

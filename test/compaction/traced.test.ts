@@ -9,7 +9,7 @@ import { scriptModel } from "./compaction-stage.ts";
 import { addWatchers } from "../add-watchers.ts";
 
 describe("a compaction in a run with tracing", () => {
-  it("has a chat span with usage and cost, and an event in the span of the run", async () => {
+  it("has a chat span with usage and cost, and an event in the run's span", async () => {
     const stage = setUpTracing();
     const summary = [text("Short."), usage({ inputTokens: 900, outputTokens: 30 })];
     const { provider } = scriptModel({ calls: 5, summary: () => summary });

@@ -44,7 +44,7 @@ function open(failing: Failing) {
 
 const textIn = (error: unknown): string => (error as { readonly result: LoopResult }).result.text;
 
-it("a message that an input check has refused leaves the conversation, although the ending of its run was not stored", async () => {
+it("a message refused by an input check leaves the conversation even if the end of its run was not stored", async () => {
   let away = true;
   const clock = createTestClock();
   const store = createFailing({ isAway: () => away });
@@ -67,7 +67,7 @@ it("a message that an input check has refused leaves the conversation, although 
 });
 
 describe("a conversation whose store fails when a run ends", () => {
-  it("stores the answer later, while the lease holds", async () => {
+  it("stores the answer later, while the lease is still valid", async () => {
     let away = true;
     const { clock, conversation } = open({ isAway: () => away, lost: new AbortController().signal });
     const sent = conversation.send("Pay.");
@@ -110,7 +110,7 @@ describe("a conversation whose store fails when a run ends", () => {
     expect(textIn(await sent)).toBe("Paid.");
   });
 
-  it("rejects at once if the database has refused the change", async () => {
+  it("rejects immediately if the database refuses the change", async () => {
     const error = Object.assign(new Error("Invalid text."), { code: "22021" });
     const { conversation } = open({ isAway: () => true, error, lost: new AbortController().signal });
     const sent = await conversation.send("Pay.").catch((thrown: unknown) => thrown);

@@ -61,7 +61,7 @@ describe("a conversation whose journal fails", () => {
     },
   );
 
-  it("is removed with the journals of runs that have not ended", async () => {
+  it("can be removed together with the journals of unfinished runs", async () => {
     const removed: string[] = [];
     const fails = failAt(4);
     const removeJournal = (runId: string) => void removed.push(runId.split(".")[1] ?? "");
@@ -72,7 +72,7 @@ describe("a conversation whose journal fails", () => {
     expect(removed).toEqual(["1", "2", "3"]);
   });
 
-  it("is removed with the journal of its last run, which has not ended", async () => {
+  it("can be removed together with the journal of its unfinished last run", async () => {
     const removed: string[] = [];
     const removeJournal = (runId: string) => void removed.push(runId.split(".")[1] ?? "");
     const { conversation } = open(() => text("Paid."), { journal: failAt(4), removeJournal });

@@ -19,7 +19,7 @@ function onlyFile(folder: string): string {
 }
 
 describe("fileConversationStore", () => {
-  it("creates a folder and a file for the owner only, with a hash as the file name", async () => {
+  it("creates a folder and a file that only the owner can access, with a hash as the file name", async () => {
     const folder = join(makeFolder(), "deep", "chats");
     await open(folder, "a@example.org").send("Is it on?");
     const modes = [folder, onlyFile(folder)].map((path) => statSync(path).mode & 0o777);

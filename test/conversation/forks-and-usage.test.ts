@@ -5,7 +5,7 @@ import { open } from "./chat-stage.ts";
 import { show } from "./stage.ts";
 
 describe("conversation.usage()", () => {
-  it("adds up the usage and the cost of all runs, also of runs that another conversation object started", async () => {
+  it("adds up the usage and cost of all runs, including runs started by another conversation object", async () => {
     const tokens = (inputTokens: number) => usage({ inputTokens, outputTokens: 1 });
     const pricing = ({ totalTokens }: Usage): number => totalTokens / 1_000;
     const { conversation, another } = open(
@@ -81,7 +81,7 @@ describe("conversation.fork()", () => {
     expect((await conversation.status())?.status).toBe("suspended");
   });
 
-  it("is refused for an id in use, and for a conversation without messages", async () => {
+  it("is refused for an id that is in use and for an empty conversation", async () => {
     const { conversation } = open([text("Yes.")]);
     await expect(conversation.fork("chat-18")).rejects.toMatchObject({ code: "conversation-refused" });
     await conversation.send("Is it on?");

@@ -21,7 +21,7 @@ describe.each<[string, () => ConversationStore]>([
   ["one memoryConversationStore", () => memory],
   ["several fileConversationStore objects for one folder", () => fileConversationStore(folder, { fsync: false })],
 ])("conversation.send() with waitMs and %s", (_name, create) => {
-  it("answers the messages in the order of the calls", async () => {
+  it("answers messages in the order of the calls", async () => {
     const clock = createTestClock();
     const answered: unknown[] = [];
     const provider = createMockProvider(({ messages }) => {
@@ -42,7 +42,7 @@ describe.each<[string, () => ConversationStore]>([
   });
 });
 
-it("conversation.send() lets a call that gives up leave the line, and serves the others", async () => {
+it("conversation.send() lets a call that gives up leave the queue, and serves the others", async () => {
   const clock = createTestClock();
   const answered: unknown[] = [];
   const provider = createMockProvider(({ messages }) => {

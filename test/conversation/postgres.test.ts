@@ -75,7 +75,7 @@ describe("postgresConversationStore", () => {
     expect((await pool.query("SELECT id FROM turnwright.chats")).rows).toEqual([]);
   });
 
-  it("rejects with the error of the pool, and works again afterwards", async () => {
+  it("rejects with the pool's error, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;
     const flaky = {

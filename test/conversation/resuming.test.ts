@@ -26,7 +26,7 @@ describe("conversation.resume()", () => {
     expect([provider.calls, (await conversation.usage()).runs]).toEqual([3, 2]);
   });
 
-  it("continues a run that another conversation object started, with the journal of the run", async () => {
+  it("continues a run that another conversation object started, with that run's journal", async () => {
     const journals = new Map<string, Journal>();
     const journal = (runId: string): Journal => {
       const known = journals.get(runId) ?? memoryJournal();
@@ -95,7 +95,7 @@ describe("conversation.resume()", () => {
     expect(show(await conversation.messages())).toEqual(["user: Dig.", "model: dig()", "tool: dig completed", "model: Gold."]);
   });
 
-  it("is refused if there is no unfinished run or no journal of the run", async () => {
+  it("is refused if there is no unfinished run or the run has no journal", async () => {
     const { conversation, another } = open([text("Yes."), toolCall("pay")]);
     const problems: unknown[] = [];
     const refuse = (one: Conversation): Promise<unknown> =>

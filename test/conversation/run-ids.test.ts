@@ -54,7 +54,7 @@ describe("run ids of a conversation", () => {
     expect(new Set(starts).size).toBe(runIds.length);
   });
 
-  it("begin with the id of the conversation", async () => {
+  it("start with the conversation id", async () => {
     const [runId] = await runIdsOf(["chat-17"]);
     expect(runId).toMatch(/^chat-17-[0-9a-f]{16}\.1\.[0-9a-f]{8}$/);
   });

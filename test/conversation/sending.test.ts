@@ -22,7 +22,7 @@ import { makeFolder, removeFolders, show } from "./stage.ts";
 afterAll(removeFolders);
 
 describe("conversation.send()", () => {
-  it("sends the messages of all earlier runs, also of runs that another conversation object started", async () => {
+  it("sends the messages of all earlier runs, including runs started by another conversation object", async () => {
     const stage = open([toolCall("dig"), text("Gold."), text("At noon."), text("Bye.")]);
     const { conversation, another } = stage;
     expect((await conversation.send("What is there?")).text).toBe("Gold.");
@@ -123,7 +123,7 @@ describe("conversation.send()", () => {
     ]);
   });
 
-  it("merges the options of one run into the options of the conversation", async () => {
+  it("merges the options of a run into the conversation's options", async () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: "look",
@@ -241,7 +241,7 @@ it("a conversation in a file can be used after an input check has refused a mess
   expect(show(await chat().messages())).toEqual(["user: Hello.", "model: Yes."]);
 });
 
-it("a process that is killed before its run has recorded anything leaves the cost of the conversation known", async () => {
+it("the cost of a conversation stays known if a process is killed before its run records anything", async () => {
   const folder = makeFolder();
   const store = fileConversationStore(join(folder, "chats"), { fsync: false });
   let isKilled = false;

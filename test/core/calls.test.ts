@@ -89,7 +89,7 @@ describe("the option answers", () => {
     expect([[...journal.keys()], ran]).toEqual([before, []]);
   });
 
-  it("is refused for a nested call whose result does not fit, even if a tool catches the error", async () => {
+  it("is refused for a nested call if the result does not fit, even if a tool catches the error", async () => {
     const inner = { messages, provider: scripted([toolCall("later")]), tools: [later] };
     const team = tool(
       "team",
@@ -110,7 +110,7 @@ describe("the option answers", () => {
     expect((await run({ answers: fits })).messages.at(-2)).toMatchObject({ results: [{ result: "Done." }] });
   });
 
-  it("may be given again after it was used, and is refused if it differs", async () => {
+  it("can be given again after use, and is refused if it differs", async () => {
     const { run } = setUp([later], [toolCall("later")]);
     const answers = { call_i0_0: { kind: "result", result: { made: 1 } } } as const;
     await run();
@@ -135,7 +135,7 @@ describe("a tool that changes while its run is suspended", () => {
   const asks = { middleware: [approve(() => ({ kind: "ask" }))] };
   const stricter = { inputSchema: { type: "object", required: ["to"] } };
 
-  it("opens the wait again under another id, and takes no answer for the tool that was shown before", async () => {
+  it("waits again under another id, and accepts no answer for the tool that was shown before", async () => {
     ran.length = 0;
     const { run } = setUp([make("old")], [toolCall("pay")]);
     await run(asks);
@@ -150,7 +150,7 @@ describe("a tool that changes while its run is suspended", () => {
     expect((await run({ ...asks, tools: [make("newest")] })).text).toBe("Done.");
   });
 
-  it("still needs approval if the tool or the middleware no longer asks for it", async () => {
+  it("still needs approval even if the tool or the middleware no longer asks for it", async () => {
     ran.length = 0;
     const { run } = setUp([make("pay", { needsApproval: true })], [toolCall("pay")]);
     await run();
@@ -160,7 +160,7 @@ describe("a tool that changes while its run is suspended", () => {
     expect([(await asked.run({ middleware: [approve()] })).status, ran]).toEqual(["suspended", []]);
   });
 
-  it("rejects the run if a call that has not run no longer fits, unless allowToolChange allows it", async () => {
+  it("rejects the run if an open call no longer fits its tool, unless allowToolChange allows it", async () => {
     ran.length = 0;
     const { journal, records, run } = setUp([make("pay")], [toolCall("pay")]);
     await run();
@@ -174,7 +174,7 @@ describe("a tool that changes while its run is suspended", () => {
 });
 
 describe("the calls of a message", () => {
-  it("share limits.maxToolCalls, also if they begin at the same time", async () => {
+  it("count toward limits.maxToolCalls together, even if they start at the same time", async () => {
     const ran: unknown[] = [];
     const work = tool("work", (_, { callId }) => ran.push(callId));
     const { run } = setUp([work], [toolCall("work"), toolCall("work"), toolCall("work")]);
@@ -208,7 +208,7 @@ describe("the calls of a message", () => {
     expect(outcomesOf(result)).toEqual(row.outcomes);
   });
 
-  it("never overtake a sequential call that is held back by a call that waits", async () => {
+  it("never overtake a sequential call that a waiting call holds back", async () => {
     const ran: string[] = [];
     const note = (name: string, traits: object = {}): Tool => tool(name, () => void ran.push(name), traits);
     const tools = [note("ask", { needsApproval: true }), note("look"), note("alone", { sequential: true }), note("last")];
@@ -243,7 +243,7 @@ describe("ask", () => {
     expect(third.messages.at(-2)).toMatchObject({ results: [{ result: { city: "Oslo" } }] });
   });
 
-  it("with wait: true takes the answer from control.answer, and a resumed run has it", async () => {
+  it("with wait: true, takes the answer from control.answer, and a resumed run keeps it", async () => {
     const control = createLoopControl();
     const { emitter } = recordEvents();
     emitter.on("question-asked", ({ id }) => void control.answer(id, { kind: "result", result: "Oslo" }));
@@ -265,7 +265,7 @@ describe("an agent tool", () => {
       ...fields,
     });
 
-  it("returns the text of its nested run, and passes it on to the stream of the user with emitText", async () => {
+  it("returns the text of its nested run, and with emitText also streams it to the user", async () => {
     const { emitter, of } = recordEvents();
     const { run } = setUp([agent({ emitText: true })], [toolCall("agent")]);
     const first = await run({ events: emitter });
@@ -288,7 +288,7 @@ describe("an agent tool", () => {
     expect([outcomesOf(await running), clock.pending, clock.now() <= 60]).toEqual([[outcome], 0, true]);
   });
 
-  it("keeps waiting if its resumed run is stopped before it does anything", async () => {
+  it("keeps waiting if its resumed run is stopped before doing anything", async () => {
     const pay = tool("pay", () => "paid", { needsApproval: true });
     const prepare = (): object => ({ messages, provider: scripted([toolCall("pay")]), tools: [pay] });
     const { journal, run } = setUp([agent({ prepare })], [toolCall("agent")]);
@@ -300,7 +300,7 @@ describe("an agent tool", () => {
     expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
   });
 
-  it("returns the messages that a stopped nested run has not sent, on a replay too", async () => {
+  it("returns the unsent messages of a stopped nested run, also in a replay", async () => {
     const control = createLoopControl();
     control.steer("Hurry.");
     control.stop();
@@ -312,7 +312,7 @@ describe("an agent tool", () => {
   });
 });
 
-it("an idempotent tool is tried again, and its outcome is recorded once", async () => {
+it("an idempotent tool is retried, and its outcome is recorded once", async () => {
   let tries = 0;
   const flaky = tool(
     "flaky",
@@ -327,7 +327,7 @@ it("an idempotent tool is tried again, and its outcome is recorded once", async 
   expect([outcomesOf(await run()), outcomesOf(await run()), tries]).toEqual([["completed"], ["completed"], 3]);
 });
 
-it("a call that is cut off because the journal has failed leaves no outcome", async () => {
+it("a call cut off by a failed journal leaves no outcome", async () => {
   const clock = createTestClock();
   const { journal: inner, provider } = setUp([], [toolCall("slow"), toolCall("quick")]);
   const journal: Journal = {

@@ -65,7 +65,7 @@ describe("middleware that ends a run", () => {
   const looking: MockScript = ({ toolChoice }) =>
     toolChoice === "none" ? [text("In short."), spent] : [text("Hm."), toolCall("look"), spent];
 
-  it("warns the model of a loop after the results, and stops later", async () => {
+  it("warns the model about a loop after the results, and stops the run later", async () => {
     const warned = await runAndReplay(
       ({ iteration }) => (iteration < 2 ? [toolCall("look")] : [text("Done.")]),
       () => [detectLoops({ threshold: 2, action: "inject-warning" })],
@@ -83,7 +83,7 @@ describe("middleware that ends a run", () => {
     expect([stopped.reason, stopped.toolCallsExecuted]).toEqual([{ kind: "loop-detected", toolName: "look", count: 2 }, 1]);
   });
 
-  it("ends a run that gets the same results again and again", async () => {
+  it("ends a run that repeatedly gets the same results", async () => {
     const events: LoopEvent[] = [];
     const watch: Middleware = { name: "watch", pure: true, on: (event) => void events.push(event) };
     const { reason } = await run(looking, [watch, limitIdenticalCalls({ max: 3 })]);
@@ -102,7 +102,7 @@ describe("middleware that ends a run", () => {
     ]);
   });
 
-  it("asks onIteration before a tool ends the turn", async () => {
+  it("calls onIteration before a tool ends the turn", async () => {
     const end = defineTool({ ...look, requiresFollowUp: false });
     const create = () => [onIteration(() => ({ abort: true, reason: "Enough." })), preToolText()];
     const { reason } = await runAndReplay(looking, create, { tools: [end] });
@@ -121,7 +121,7 @@ describe("handOff", () => {
     },
   });
 
-  it("makes each request as the current agent, and ends at the cap", async () => {
+  it("sends each request as the current agent, and ends the run at the cap", async () => {
     const script = [[toolCall("transfer_to_billing", {})], [toolCall("transfer_to_triage", {})]];
     const provider = createMockProvider(script);
     const journal = recordSteps();

@@ -53,7 +53,7 @@ test("fileJournal: writes the header of journals and one line per step, with the
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test("fileJournal: a run continues from each cut of its file, and runs no completed step again", async () => {
+test("fileJournal: a run continues from its file cut at any point, and repeats no completed step", async () => {
   const { path, bytes, messages } = await recordWhole();
   const ends = [...bytes.keys()].filter((place) => bytes[place] === 0x0a);
   // In the middle of a record, damage has the same effect everywhere. Every second line has one of the four cuts.
@@ -78,7 +78,7 @@ test("fileJournal: a run continues from each cut of its file, and runs no comple
   }
 });
 
-test("fileJournal: a byte that was changed is refused as damaged", async () => {
+test("fileJournal: a changed byte is refused as damage", async () => {
   const { path, bytes } = await recordWhole();
   for (const place of [3, 60, bytes.length >> 1, bytes.length - 40]) {
     const changed = Buffer.from(bytes);
@@ -124,7 +124,7 @@ test("fileJournal: another process continues after kill -9 between two writes", 
   }
 });
 
-test("fileJournal: a second process gets journal-locked while the first one lives", async () => {
+test("fileJournal: a second process gets journal-locked while the first one is alive", async () => {
   const path = pathIn(makeFolder());
   const writer = await startWriter();
   expect(await writer.open(path)).toBe("open");
@@ -154,7 +154,7 @@ const oldVersion = {
   message: expect.stringMatching(/records of version 3, .* reads version 4\. Use the release that wrote it\./),
 };
 
-test("a journal file of the old format is refused, and stays as it is", async () => {
+test("a journal file in the old format is refused and left unchanged", async () => {
   const path = pathIn(makeFolder());
   writeFileSync(path, head + toLine(JSON.stringify({ key: "run", kind: "run", answer: oldRun }), "").text);
   const bytes = readFileSync(path);
@@ -162,7 +162,7 @@ test("a journal file of the old format is refused, and stays as it is", async ()
   expect(readFileSync(path).equals(bytes)).toBe(true);
 });
 
-test("a memory journal of the old format is refused", async () => {
+test("a memory journal in the old format is refused", async () => {
   const saved: SavedJournal = { steps: { run: oldRun } };
   await expect(createProgram(seed).run({ journal: memoryJournal(saved) })).rejects.toMatchObject(oldVersion);
 });
@@ -196,12 +196,12 @@ test.each<[key: string, record: unknown, problem: string]>([
   expect(() => memoryJournal({ steps: { [key]: record } } as SavedJournal)).toThrow(expect.objectContaining(damaged));
 });
 
-test("a step of a tool may have the name of a record of the loop", () => {
+test("a tool's step may have the same name as one of the loop's records", () => {
   const steps = { "i0/call/0/x/tool/run/begin": { value: 1 }, "i0/call/0/x/@note/outcome": {} };
   expect([...memoryJournal({ steps }).keys()]).toEqual(Object.keys(steps));
 });
 
-test("memoryJournal: a run continues from the saved JSON of each prefix", async () => {
+test("memoryJournal: a run continues from any prefix of its saved JSON", async () => {
   const whole = memoryJournal();
   const { messages } = await createProgram(seed).finish(whole, createRandom(1));
   const { steps } = JSON.parse(JSON.stringify(whole)) as SavedJournal;

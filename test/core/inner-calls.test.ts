@@ -93,7 +93,7 @@ describe("an inner call that ends the run", () => {
     }
   });
 
-  it("keeps later inner calls of the same tool from running", async () => {
+  it("prevents later inner calls of the same tool from running", async () => {
     const { run, ran } = setUp([ending]);
     const { reason, calls } = await run("tries");
     expect([reason, ran, calls.map(({ result }) => result)]).toEqual([enough, [], ["not sent"]]);
@@ -124,7 +124,7 @@ describe("an inner call whose tool runs an agent", () => {
     expect([said, calls.map(({ outcome }) => outcome)]).toEqual(["Done.", ["completed"]]);
   });
 
-  it("gives the messages that the agent has not sent to the caller, on a replay too", async () => {
+  it("hands the agent's unsent messages to the caller, also in a replay", async () => {
     const run = setUpAgent("stop");
     const undelivered = [{ role: "user", content: "Hurry." }];
     const journal = memoryJournal();

@@ -57,7 +57,7 @@ describe("approve", () => {
     expect((await run({ tools: [pay] })).status).toBe("suspended");
   });
 
-  it("refuses an answer that nothing waits for, before any request", async () => {
+  it("refuses an answer that nothing is waiting for, before any request", async () => {
     const { provider, run } = setUp([approve(() => ({ kind: "ask" }))]);
     await expect(run({ answers: { call_9: { kind: "approve" } } })).rejects.toMatchObject({ code: "unknown-decision" });
     expect(provider.calls).toBe(0);
@@ -83,7 +83,7 @@ describe("a tool with needsApproval", () => {
 });
 
 describe("ends", () => {
-  it.for([1, 2])("does not end recorded work of a resumed run, from record %i of the calls on", async (kept) => {
+  it.for([1, 2])("does not end recorded work of a resumed run, starting at record %i of the calls", async (kept) => {
     let isEnded = false;
     const ending = { status: "error", reason: { kind: "loop-detected", toolName: "pay", count: 1 } } as const;
     const ends: Middleware = {
@@ -117,7 +117,7 @@ describe("the functions between iterations", () => {
     expect([calls.map(({ outcome }) => outcome), paid]).toEqual([["unknown-tool"], []]);
   });
 
-  it("end the run before the calls if a stop condition holds", async () => {
+  it("end the run before its calls if a stop condition is met", async () => {
     const { paid, run } = setUp([stopWhen([() => ({ kind: "stop", reason: "Seen." })])]);
     const { reason, messages: all } = await run();
     expect([reason, paid]).toEqual([{ kind: "stop-condition", reason: "Seen." }, []]);

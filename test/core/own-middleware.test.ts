@@ -78,7 +78,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("names the hook that waits, not the hook around it", async () => {
+  it("names the hook that waits, not the hook that surrounds it", async () => {
     const around = (name: string): Middleware => ({ name, call: (call, next) => next(call) });
     const { run, clock } = createProgram({ middleware: [around("outer"), { name: "own", call: never }, around("inner")] });
     const running = run();
@@ -86,7 +86,7 @@ describe("a hook that waits for its own promise", () => {
     expect((await running).reason).toMatchObject({ kind: "hook-failed", hook: "own.call" });
   });
 
-  it.for(["call", "request", "beforeEnd"])("does not keep a stopped run from ending: %s", async (hook) => {
+  it.for(["call", "request", "beforeEnd"])("does not prevent a stopped run from ending: %s", async (hook) => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", [hook]: never }] });
     const stopped = new AbortController();
     const running = run({ signal: stopped.signal });
@@ -110,7 +110,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("may wait for eager calls that take longer than callbackMs: stream", async () => {
+  it("may wait longer than callbackMs for eager calls: stream", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     const slow = defineTool({ name: "pay", description: "Pays", inputSchema: {}, eager: true, execute: () => sleep(50_500) });
@@ -121,7 +121,7 @@ describe("a hook that waits for its own promise", () => {
     expect([status, calls.map(({ outcome }) => outcome), clock.pending]).toEqual(["completed", ["completed"], 0]);
   });
 
-  it("does not keep a stopped run from ending: stream", async () => {
+  it("does not prevent a stopped run from ending: stream", async () => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => ({ ended: never }) }] });
     const control = createLoopControl();
     const running = run({ control, timeouts: { callbackMs: 1_000_000, toolCleanupMs: 100 } });
@@ -132,7 +132,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("ends the run if a second call shares the question of the first one", async () => {
+  it("ends the run if a second call shares the first call's question", async () => {
     let asked: Promise<unknown> | undefined;
     const shared: Middleware = {
       name: "shared",
@@ -147,7 +147,7 @@ describe("a hook that waits for its own promise", () => {
     expect([(await running).reason, paid]).toEqual([expect.objectContaining({ kind: "hook-failed", hook: "shared.call" }), []]);
   });
 
-  it("may wait for another call of the message, and does not count the time in steps and tools", async () => {
+  it("may wait for another call of the message, without counting that time in steps and tools", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     let first: ReturnType<CallNext> | undefined;
@@ -209,7 +209,7 @@ describe("the body of a step that never settles", () => {
     }),
   ];
 
-  it.for(stuck)("ends with a stop, and with the time of the run: %s", async ([where, own]) => {
+  it.for(stuck)("ends when the run is stopped or times out: %s", async ([where, own]) => {
     const more = where === "a durable tool" ? { tools } : {};
     for (const [kind, limits] of [
       ["stopped", {}],
@@ -236,7 +236,7 @@ const ask = (hook: "call" | "execute", options: object = {}): Middleware => ({
 });
 
 describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hook) => {
-  it("is shown with its kind, its facts and its call", async () => {
+  it("is shown with its kind, its details and its call", async () => {
     const { run, journal } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
     const { reason } = await run();
     const shown = {
@@ -295,7 +295,7 @@ describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hoo
 });
 
 describe("the answer of a wait with a schema", () => {
-  it("is the output of the schema, also when the run is executed again", async () => {
+  it("is the schema's output, also when the run is executed again", async () => {
     const seen: unknown[] = [];
     const schema = z.object({ allowed: z.boolean(), note: z.string().default("none") }).transform((one) => ({ ...one, at: 1 }));
     const asks: Middleware = {
@@ -316,7 +316,7 @@ describe("the answer of a wait with a schema", () => {
     ]);
   });
 
-  it("is null after the time of the wait", async () => {
+  it("is null after the wait times out", async () => {
     const schema = z.string();
     const seen: unknown[] = [];
     const asks: Middleware = {
@@ -350,7 +350,7 @@ describe("a store that fails once", () => {
   });
 
   it.each([true, false])(
-    "rejects the run, which continues when the store is back, with recordErrors: false (journal: %s)",
+    "rejects the run with recordErrors: false, and the run continues when the store works again (journal: %s)",
     async (isKept) => {
       const store = createStore();
       const { run, paid, journal } = createProgram({
@@ -365,7 +365,7 @@ describe("a store that fails once", () => {
     },
   );
 
-  it("ends the run by default, and does not show its error to the model", async () => {
+  it("ends the run by default, without showing the error to the model", async () => {
     const store = createStore();
     const { run } = createProgram({ middleware: [asksStore(() => store.read())] });
     const { reason, messages: all } = await run();
@@ -378,7 +378,7 @@ describe("a store that fails once", () => {
 });
 
 describe("a middleware with approves: true", () => {
-  it.each([true, false])("decides about tools with needsApproval, so that a person is asked once (%s)", async (approves) => {
+  it.each([true, false])("decides about tools with needsApproval, so a person is asked only once (%s)", async (approves) => {
     const { run, paid } = createProgram({ middleware: [{ ...ask("call"), approves }], traits: { needsApproval: true } });
     const { pendingCalls } = await run();
     expect(pendingCalls).toMatchObject([{ id: "call_i0_0", waitsFor: "answer" }]);

@@ -61,7 +61,7 @@ async function replayAll(seed: number, delay?: Delay): Promise<void> {
 
 const seeds = Array.from({ length: programs }, (_, index) => firstSeed + index);
 
-test.each(seeds)("each prefix of program %i leads to the same messages, and nothing that ended runs again", (seed) =>
+test.each(seeds)("each prefix of program %i leads to the same messages, and repeats nothing that ended", (seed) =>
   replayAll(seed),
 );
 

@@ -87,7 +87,7 @@ describe("maskResults", () => {
       one.role === "tool" ? one.results.map(({ result }) => JSON.stringify(result).length) : [],
     );
 
-  it("leaves old results out of requests, also after a crash at any record, and keeps the transcript whole", async () => {
+  it("omits old results from requests, also after a crash at any record, and keeps the whole transcript", async () => {
     const played = await playCut(
       () => [maskResults({ keepIterations: 1 })],
       script,
@@ -97,7 +97,7 @@ describe("maskResults", () => {
     expect(JSON.stringify(played.result.messages)).not.toContain("left out");
   });
 
-  it("keeps the messages that a middleware before it has chosen", async () => {
+  it("keeps the messages chosen by an earlier middleware", async () => {
     const filter: Middleware = {
       name: "filter",
       request: (request, next) => next({ ...request, messages: request.messages.slice(-1) }),
@@ -106,7 +106,7 @@ describe("maskResults", () => {
     expect(played.requests.at(-1)?.messages.length).toBe(1);
   });
 
-  it("leaves out the results that the model has released", async () => {
+  it("omits results that the model has released", async () => {
     const release = createContextRelease() as unknown as ExecutableTool;
     const calls = [toolCall("look", {}, { id: "c0" }), toolCall("context_release", { call_ids: ["c0"] }), text("Done.")];
     const played = await playCut(
@@ -212,7 +212,7 @@ describe("compactMessages as middleware", () => {
 });
 
 describe("prepareIteration with another provider", () => {
-  it("asks no more for a recorded request, and again for one that an earlier execution did not make", async () => {
+  it("does not ask for a recorded request again, but asks for one that no earlier execution made", async () => {
     const journal = recordSteps();
     const other = createMockProvider([toolCall("look"), text("Other.")]);
     let asked = 0;

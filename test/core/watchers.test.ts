@@ -33,7 +33,7 @@ function createModel(name: string): LoopOptions["provider"] {
 const lineOf = ({ type, path = [] }: LoopEvent): string => [...path, type].join(" ");
 
 describe("the hook on", () => {
-  it("gets the events of a run and of its nested runs, with their path", async () => {
+  it("gets the events of a run and its nested runs, with their path", async () => {
     const lines: string[] = [];
     const watcher: Middleware = { name: "watcher", pure: true, on: (event) => void lines.push(lineOf(event)) };
     await runToolLoop({ provider: createModel("nests"), messages, tools: [nests()], middleware: [watcher] });
@@ -133,7 +133,7 @@ describe("the hooks registry, nest and close", () => {
     ]);
   });
 
-  it("close gets the error of a run that rejects, and cannot break a run", async () => {
+  it("close gets the error of a rejected run, and cannot break a run", async () => {
     const lines: string[] = [];
     const broken = memoryJournal();
     const journal: LoopOptions["journal"] = { ...broken, step: () => Promise.reject(new Error("full")) };

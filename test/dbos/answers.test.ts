@@ -73,7 +73,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-it("a durable host says which method ends its waiting calls, and refuses unknown options", async () => {
+it("a durable host names the method that ends its waiting calls, and refuses unknown options", async () => {
   const [call] = await start("advice", "book");
   const refused = await host.start("advice", { message: "Hello." });
   expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('end the calls with "stop"') } });
@@ -106,7 +106,7 @@ async function sentTo(id: string): Promise<number> {
 }
 
 describe("host.resume() with several decisions", () => {
-  it("sends none if one names an unknown call", async () => {
+  it("sends none if one of them names an unknown call", async () => {
     const [first = "", second = ""] = await start("unknown", "book");
     const approve = { kind: "approve" } as const;
     const answers = { [first]: approve, [second]: approve, nobody: approve };
@@ -117,7 +117,7 @@ describe("host.resume() with several decisions", () => {
     expect(booked).toEqual([second]);
   });
 
-  it("sends none if one does not fit, so that all can be sent again", async () => {
+  it("sends none if one of them does not fit, so that all can be sent again", async () => {
     const [first = "", second = ""] = await start("unfit", "sign");
     const resume = (results: readonly unknown[]) => {
       const answers = Object.fromEntries(
@@ -147,7 +147,7 @@ describe("a durable run that is being deleted", () => {
     await expect(readAll("deleted")).rejects.toMatchObject(unknown);
   });
 
-  it("ends a reader with an error if only a large text is gone", async () => {
+  it("ends a reader with an error if only one large text is missing", async () => {
     await start("half", "write");
     await session.query("DELETE FROM turnwright.blobs WHERE run_id = 'half/1'");
     await expect(readAll("half")).rejects.toMatchObject(unknown);

@@ -134,7 +134,7 @@ describe("the result of a durable run", () => {
 });
 
 describe("a failed durable run", () => {
-  it("rejects a retry during the deletion of the run", async () => {
+  it("rejects a retry while the run is being deleted", async () => {
     await startFailed("deleted");
     let retried: Promise<unknown> = Promise.resolve();
     const list = DBOS.listWorkflows.bind(DBOS);

@@ -123,7 +123,7 @@ describe("a durable host", () => {
     expect(await unknown.text()).toBe(`event: reset\ndata: {}\n\n${all}`);
   });
 
-  it("answers an EventSource with 204 while the run waits", async () => {
+  it("answers an EventSource with 204 while the run is waiting", async () => {
     await shop.start("chat-4", { message: "Order." });
     const types = await readTypes(await shop.join("chat-4"));
     expect(types.slice(-2)).toEqual(["approval-asked", "run-end"]);
@@ -206,7 +206,7 @@ describe("a durable host", () => {
   });
 });
 
-it("queued starts of one process begin in the order of their calls", async () => {
+it("queued starts in one process begin in call order", async () => {
   const said = ["One", "Two", "Three", "Four", "Five"];
   await shop.start("line", { message: "Zero" });
   const starts = said.map((message) => shop.start("line", { message, whenBusy: "queue" }));

@@ -63,7 +63,7 @@ async function startWaiting(id: string): Promise<DurableEvent> {
 }
 
 describe("the events of a durable run", () => {
-  it("end with the error of a run that rejected", async () => {
+  it("end with the error of a rejected run", async () => {
     const begun = new Promise<void>((resolve) => (begin = resolve));
     await loop.start("fails", { question: "?", does: "fails" });
     await begun;
@@ -145,7 +145,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("accepts no decisions if an operator has cancelled its workflow", async () => {
+  it("accepts no decisions after an operator has cancelled its workflow", async () => {
     await loop.start("cancelled", { question: "?", does: "asks" });
     for await (const { event } of loop.events("cancelled", { endsWhenWaiting: true })) if (event.type === "run-end") break;
     const [call] = (await loop.status("cancelled"))?.pendingCalls ?? [];
@@ -183,7 +183,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("rejects a name that another loop of the process has", () => {
+  it("rejects a name that another loop in the process has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
     expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop of this process has/);

@@ -120,7 +120,7 @@ describe("PostgresStore", () => {
     await pool.end();
   });
 
-  it("gets each event once and in order, although some writes fail", async () => {
+  it("receives each event once and in order, even if some writes fail", async () => {
     const written: string[] = [];
     let failures = 2;
     const store: Pick<DurableStore, "begin" | "append" | "readEvents"> = {

@@ -51,7 +51,7 @@ describe("a durable run that crashes its process", () => {
 });
 
 describe("a worker of durable runs", () => {
-  it("takes no run of a loop that is not defined in the worker", async () => {
+  it("takes no run of a loop that the worker does not define", async () => {
     const [waiting] = await client.listRuns({ loop: "unknown" });
     expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });
     await client.stop();
@@ -87,7 +87,7 @@ describe("a worker of durable runs", () => {
     expect((await loop.result("fine")).messages).toHaveLength(2);
   });
 
-  it("rejects tables of a later version of the library", async () => {
+  it("rejects tables from a later version of the library", async () => {
     await client.stop();
     const session = new Client({ connectionString: postgres.url });
     await session.connect();

@@ -16,7 +16,7 @@ const storeOf = (name: string): PostgresStore => new PostgresStore(database.pool
 const nothing = { first: 0, events: ["{}"], records: [], blobs: new Map(), isProgress: false };
 
 describe("PostgresStore.begin()", () => {
-  it("rejects a late call of a worker that no longer owns the run, and does not fence the owner", async () => {
+  it("rejects a late call from a worker that no longer owns the run, without fencing the owner", async () => {
     await own(database.pool, id, "w1");
     await own(database.pool, id, "w2");
     const begun = await storeOf("w2").begin(id, 1);
@@ -46,7 +46,7 @@ describe("PostgresStore.begin()", () => {
     expect((await storeOf("w2").begin(id, 1)).stalls).toBe(2);
   });
 
-  it("rejects a late call of an earlier execution of the same worker", async () => {
+  it("rejects a late call from an earlier execution of the same worker", async () => {
     await own(database.pool, id, "w1");
     const newer = await storeOf("w1").begin(id, 2);
     await expect(storeOf("w1").begin(id, 1)).rejects.toBeInstanceOf(NotOwner);

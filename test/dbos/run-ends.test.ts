@@ -10,7 +10,7 @@ afterEach(() => {
 
 type Found = Awaited<ReturnType<typeof DBOS.listWorkflows>>;
 
-it("RunEnds: polls less and less often until DBOS has stored the end of a run, and then notifies all processes", async () => {
+it("RunEnds: polls less and less often until DBOS has stored the end of a run, then notifies all processes", async () => {
   const live = [{ workflowID: "a", executorId: "me" }] as Found;
   const read = vi.spyOn(DBOS, "listWorkflows").mockResolvedValue(live);
   const told: string[] = [];

@@ -58,7 +58,7 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
 }
 
 describe("a worker of durable runs that stops", () => {
-  it("leaves a run that DBOS starts during the stop to the next worker", async () => {
+  it("leaves a run that DBOS starts during the stop for the next worker", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -67,7 +67,7 @@ describe("a worker of durable runs that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("leaves a run with a pending options function to the next worker", async () => {
+  it("leaves a run with a pending options function for the next worker", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};
@@ -188,7 +188,7 @@ describe("a worker of durable runs whose database no longer answers", () => {
 });
 
 describe("launchWorker() while another process launches", () => {
-  it("touches no table, and waits without a snapshot that would hold up the migrations of DBOS", async () => {
+  it("touches no table, and waits without a snapshot that would block DBOS migrations", async () => {
     await worker.stop();
     const fresh = await startPostgres();
     const other = new Client({ connectionString: fresh.url });

@@ -51,7 +51,7 @@ async function sweep(takeovers: Takeovers, times: number): Promise<void> {
 }
 
 describe("a run that its worker does not execute", () => {
-  it("goes back into its queue when two looks have found it", async () => {
+  it("returns to its queue after two checks have found it", async () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 39);
@@ -60,13 +60,13 @@ describe("a run that its worker does not execute", () => {
     expect(await statusOf()).toBe("ENQUEUED");
   });
 
-  it("stays with a worker that is busy with it", async () => {
+  it("stays with a worker that is still running it", async () => {
     await give("me");
     await sweep(createTakeovers(true), 60);
     expect(await statusOf()).toBe("PENDING");
   });
 
-  it("stays with a worker that has taken it again since the first look", async () => {
+  it("stays with a worker that has claimed it again since the first check", async () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 20);
@@ -93,7 +93,7 @@ describe("a run whose execution ended because another execution had begun", () =
     await other.query("SELECT pg_advisory_unlock_all()");
   });
 
-  it("is noticed to have ended although the notification was lost", async () => {
+  it("is recognized as ended even if the notification was lost", async () => {
     await give("somebody");
     const takeovers = createTakeovers();
     const ended = takeovers.untilEnded(id);

@@ -41,7 +41,7 @@ async function start(workflowID: string, tool: string): Promise<string> {
 }
 
 describe("a waiting call of a workflow", () => {
-  it("waits on after messages that are no decisions", async () => {
+  it("keeps waiting after messages that are not decisions", async () => {
     const callId = await start("noise", "book");
     const unfit = JSON.stringify({ id: callId, attempt: 0, value: { kind: "yes" } });
     for (const noise of ["not JSON", unfit, "null", 7]) await DBOS.send("noise", noise, "turnwright answers");

@@ -27,7 +27,7 @@ export function testMapping(page: string, parts: DesignParts): void {
     },
   );
 
-  it("docs/sources: each row of a mapped design is in a known section and has a name", () => {
+  it("docs/sources: each row of a mapped design belongs to a known section and has a name", () => {
     const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Source \| | Difference \| )/.test(line));
     expect(lines.length).toBe(rows.length);
   });

@@ -36,7 +36,7 @@ it("readStringProse: reads messages with their lines, and no short strings", () 
   ]);
 });
 
-it("readPageProse: reads headings, but no comments in code", () => {
+it("readPageProse: reads headings, but not comments in code", () => {
   const page = "# A tool of itself\n\nText.\n\n```sh\n# not a heading\n```\n";
   expect(readPageProse(page).map(({ kind, text }) => [kind, text])).toEqual([
     ["heading", "A tool of itself"],

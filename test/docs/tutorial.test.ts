@@ -50,7 +50,7 @@ it("docs/tutorial: the provider for a real model completes a run", async () => {
   expect(await run({ program: "examples/tutorial/go-live.ts", words: [], output: "" }, ".")).toBe("completed\n");
 });
 
-it("docs/tutorial: each program of examples/tutorial is in a page", () => {
+it("docs/tutorial: each program in examples/tutorial appears on a page", () => {
   const text = pages.map((page) => readPage(`docs/tutorial/${page}`)).join("\n");
   expect(programs.filter((program) => !text.includes(`<!-- from ${program}`))).toEqual([]);
 });

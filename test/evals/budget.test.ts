@@ -23,7 +23,7 @@ describe("limits.maxCostUSD", () => {
       { limits: { maxCostUSD, concurrency: 1 } },
     );
 
-  it("lets an evaluation go on after a request that failed", async () => {
+  it("lets an evaluation continue after a failed request", async () => {
     const report = await evaluateWith([fail({ code: "bad-request" })], 10);
     expect(report.ended).toBe("complete");
     expect(report.cases.map(({ status }) => status)).toEqual(["passed", "error", "passed"]);
@@ -31,12 +31,12 @@ describe("limits.maxCostUSD", () => {
     expect(toMarkdownReport(report)).toContain("200 tokens · at least $0.5000 · ");
   });
 
-  it("counts a request that failed as the dearest one so far", async () => {
+  it("counts a failed request as the most expensive one so far", async () => {
     const report = await evaluateWith([fail({ code: "bad-request" })], 0.5);
     expect(report.ended).toBe("max-cost");
   });
 
-  it("ends an evaluation at an answer without a price", async () => {
+  it("ends an evaluation after an answer without a price", async () => {
     const report = await evaluateWith(answer, 10, Number.NaN);
     expect(report.ended).toBe("cost-unknown");
   });

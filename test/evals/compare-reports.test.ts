@@ -4,7 +4,7 @@ import { makeFolder } from "../journal/folder.ts";
 import { type Agent, hostile, openPage, type Outcome, run, runAgent, scripted, textsOf } from "./scripted.ts";
 
 describe("compareReports", () => {
-  it("pairs cases by id, and tests whether more became worse than better", async () => {
+  it("pairs cases by id, and tests whether more cases became worse than better", async () => {
     const names = Array.from({ length: 8 }, (_, index) => `case ${index}`);
     const cases = (outcome: Outcome) => Object.fromEntries(names.map((name) => [name, [outcome]] as const));
     const before = await run({
@@ -32,7 +32,7 @@ describe("compareReports", () => {
     expect(await compareReports(after, before)).toMatchObject({ isWorse: false, worse: 1, better: 8 });
   });
 
-  it("lists each case in which something has changed, and says if that is not significant", async () => {
+  it("lists each case that changed, and says if the change is not significant", async () => {
     const options = { passRate: 0.5, directory: false } as const;
     const score = (value: number) => ({
       ...options,
@@ -90,7 +90,7 @@ describe("compareReports", () => {
     );
   });
 
-  it("says if a version was not evaluated to its end", async () => {
+  it("says if one version was not evaluated completely", async () => {
     const whole = await run({ a: ["pass"] });
     const stopped = await evaluate(scripted({ a: ["pass"] }), { signal: AbortSignal.abort() });
     const markdown = toMarkdownReport(whole, { comparison: await compareReports(stopped, whole) });
@@ -170,7 +170,7 @@ describe("compareReports", () => {
     );
   });
 
-  it("compares tokens and costs per trial, and reads no logs that a later evaluation has replaced", async () => {
+  it("compares tokens and costs per trial, and skips logs that a later evaluation has replaced", async () => {
     const directory = makeFolder();
     const before = await runAgent(directory, { calls: ["refund"], ok: true });
     await runAgent(directory, { calls: ["lookup"], ok: true });

@@ -21,7 +21,7 @@ function createSuite(seed: number) {
   });
 }
 
-it("stops early with the decisions of 20 trials, at no more than half of the cost", async () => {
+it("stops early with the decisions of 20 trials, at no more than half the cost", async () => {
   const suite = createSuite(1);
   const [all, early] = [await evaluate(suite), await evaluate(suite, { stopEarly: true })];
   expect(all.totals.trials).toBe(800);

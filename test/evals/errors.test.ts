@@ -84,7 +84,7 @@ describe("errors of trials", () => {
     expect([totals.passed, totals.failed, totals.scores]).toEqual([1, 0, { short: 1 }]);
   });
 
-  it("a lasting error stops no case that has a verdict", async () => {
+  it("a persistent error does not stop a case that has a verdict", async () => {
     const evaluation = defineEvaluation({
       name: "errors",
       cases: [{ id: "a" }],
@@ -99,7 +99,7 @@ describe("errors of trials", () => {
   });
 });
 
-it("evaluate: runs with the same ids may run at the same time in one process", async () => {
+it("evaluate: runs with the same ids can run at the same time in one process", async () => {
   const evaluation = defineEvaluation({
     name: "twins",
     cases: [{ id: "a" }],
@@ -155,7 +155,7 @@ describe("a replay", () => {
     expect(error).not.toMatch(/judge gave|Record the run again/);
   });
 
-  it("from an iteration beyond the end is an error that says how many there are", async () => {
+  it("from an iteration beyond the end fails with the number of iterations", async () => {
     const directory = makeFolder();
     await evaluate(answering(directory, "Be brief."));
     const report = await evaluate(answering(directory, "Be brief."), { replay: { from: 7 } });
@@ -168,7 +168,7 @@ describe("a replay", () => {
 });
 
 describe("the files of a trial", () => {
-  it("have no absolute path, and fit the longest id", async () => {
+  it("contain no absolute path, and support the longest id", async () => {
     const directory = makeFolder();
     const id = "case ".repeat(60);
     const evaluation = defineEvaluation({

@@ -60,7 +60,7 @@ function refunds(lazyTrials: readonly number[], options: EvalOptions = {}) {
 const outcomes = (trials: readonly TrialReport[]): readonly string[] => trials.map(({ id, status }) => `${id} ${status}`);
 
 describe("evaluate", () => {
-  it("runs each case in fresh worlds, and tells hard checks from scores", async () => {
+  it("runs each case in a fresh world, and distinguishes hard checks from scores", async () => {
     const { evaluation } = refunds([2], { directory: false });
     const report = await evaluate(evaluation, { trials: 4 });
     const [found] = report.cases;
@@ -101,7 +101,7 @@ describe("evaluate", () => {
     expect((await evaluate(evaluation, { passRate: 0.76 })).ok).toBe(false);
   });
 
-  it("keeps the files of failed trials only, and plays them again without the model", async () => {
+  it("keeps only the files of failed trials, and replays them without the model", async () => {
     const directory = makeFolder();
     const { evaluation, asked } = refunds([2], { directory });
     const report = await evaluate(evaluation, { trials: 3 });
@@ -124,7 +124,7 @@ describe("evaluate", () => {
     expect(existsSync(join(kept[1] ?? "", "model.jsonl"))).toBe(true);
   });
 
-  it("goes on with the model from an iteration on, in a fresh world", async () => {
+  it("continues with the model from a given iteration, in a fresh world", async () => {
     const directory = makeFolder();
     const { evaluation } = refunds([], { directory, keep: "all" });
     await evaluate(evaluation);
@@ -188,7 +188,7 @@ describe("evaluate", () => {
     expect(report.cases[0]?.status).toBe("undecided");
   });
 
-  it("begins no trial if nothing is left to spend", async () => {
+  it("starts no trial if the budget is used up", async () => {
     const { evaluation, asked } = refunds([], { directory: false });
     expect(await evaluate(evaluation, { limits: { maxCostUSD: 0 } })).toMatchObject({ ended: "max-cost", ok: false });
     expect(asked).toEqual([]);
@@ -221,7 +221,7 @@ describe("evaluate", () => {
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "error", error: expect.stringMatching(message) });
   });
 
-  it("ends if it has a limit for the cost, and the cost is unknown", async () => {
+  it("ends if there is a cost limit and the cost is unknown", async () => {
     const { evaluation } = refunds([], { directory: false });
     const free = defineEvaluation({
       ...evaluation,
@@ -298,7 +298,7 @@ describe("evaluate", () => {
     expect((await running).cases[0]?.trials[0]).toMatchObject({ status: "error", durationMs: endsAt });
   });
 
-  it("stops by a signal, and judges the result of a stream", async () => {
+  it("stops on a signal, and judges the result of a stream", async () => {
     const stop = new AbortController();
     const evaluation = defineEvaluation({
       name: "streams",
@@ -316,7 +316,7 @@ describe("evaluate", () => {
     expect(report.cases.map(({ status }) => status)).toEqual(["passed", "undecided"]);
   });
 
-  it("records the model of nested runs", async () => {
+  it("records the models of nested runs", async () => {
     const directory = makeFolder();
     const agents = (isLive: boolean) =>
       defineEvaluation({

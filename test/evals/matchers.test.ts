@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe("evalMatchers", () => {
-  it("accept a run that is as expected", () => {
+  it("accept a run that meets the expectations", () => {
     expect(result).toHaveCalled("refund");
     expect(result).toHaveCalled("refund", { order: 7 });
     expect(result).toHaveCalled("refund", { note: expect.stringContaining("late") });
@@ -78,7 +78,7 @@ describe("evalMatchers", () => {
 });
 
 describe("toHarnessResult", () => {
-  it("has the transcript, the calls and the usage", () => {
+  it("contains the transcript, the calls and the usage", () => {
     expect(toHarnessResult(result)).toEqual({
       output: "Paid.",
       events: [
@@ -93,7 +93,7 @@ describe("toHarnessResult", () => {
     });
   });
 
-  it("has the error of a run that failed", async () => {
+  it("contains the error of a failed run", async () => {
     const failed = await runToolLoop({
       provider: createMockProvider([fail({ status: 503, message: "Overloaded" })]),
       messages: [{ role: "user", content: "?" }],

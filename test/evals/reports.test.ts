@@ -51,7 +51,7 @@ describe("toMarkdownReport", () => {
     expect(markdown).toContain("Mean scores: `polite 0.5`");
   });
 
-  it("shows untrusted texts in code, on one line, with escaped cells", async () => {
+  it("shows untrusted text as code, on one line, with escaped cells", async () => {
     const markdown = toMarkdownReport(await run({ [hostile]: ["fail"] }));
     const row = markdown.split("\n").find((line) => line.startsWith("| ``<img"));
     expect(row?.replaceAll("\\|", "").split("|")).toHaveLength(8);
@@ -59,7 +59,7 @@ describe("toMarkdownReport", () => {
     expect(markdown).toContain("‹U+001B›[2J‹U+202E›");
   });
 
-  it("shows what was asked and answered in a failed trial, shortened and without credentials", async () => {
+  it("shows the question and the answer of a failed trial, shortened and without credentials", async () => {
     const secret = `sk-${"a1B2".repeat(12)}`;
     const message = `${secret} ${"and so on ".repeat(200)}`;
     const report = await runAgent(makeFolder(), { calls: [], ok: false, message, answer: hostile });
@@ -73,7 +73,7 @@ describe("toMarkdownReport", () => {
     expect(`${markdown}${JSON.stringify(report.cases[0]?.trials)}`).not.toContain(secret);
   });
 
-  it("begins with the verdict over several evaluations", async () => {
+  it("starts with the verdict over several evaluations", async () => {
     const [good, bad] = [await run({ a: ["pass"] }), { ...(await run({ a: ["fail"] })), name: "other" }];
     expect(toMarkdownReport([good, bad]).split("\n")[0]).toBe("**✗ 1 of 2 evaluations failed:** `other`");
     expect(toMarkdownReport([good, good]).split("\n")[0]).toBe("**✓ All 2 evaluations passed.**");
@@ -111,7 +111,7 @@ const attributesOf = (element: Element | undefined, ...names: readonly string[])
   names.map((name) => element?.getAttribute(name) ?? null);
 
 describe("toJUnitReport", () => {
-  it("has a test for each case, with failures and errors apart", async () => {
+  it("has a test for each case, and separates failures from errors", async () => {
     const source = toJUnitReport(await run(mixed));
     const { root, find } = parseXml(source);
     const cases = find("testcase");
@@ -139,7 +139,7 @@ describe("toJUnitReport", () => {
     expect(find("system-out")[0]?.textContent).toContain("trial 2: refunded: <img src=x");
   });
 
-  it("is well-formed whatever the texts are", async () => {
+  it("is well-formed for any text", async () => {
     const source = toJUnitReport(await run({ [hostile]: ["fail"], "\uffff": ["error", "error", "error"] }));
     // The characters of XML 1.0.
     expect(source).toMatch(/^[\t\n\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u);
@@ -183,7 +183,7 @@ describe("renderEvalPage", () => {
     expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 50 % of the input from the cache · $0.5000");
   });
 
-  it("shows untrusted texts as text, and allows only its own script and style", async () => {
+  it("shows untrusted text as plain text, and allows only its own script and style", async () => {
     const report = await run({ [hostile]: ["fail", "pass"] });
     const html = renderEvalPage(report);
     const page = openPage(html);

@@ -46,19 +46,22 @@ const withoutTimes = (report: EvalReport): unknown =>
   JSON.parse(JSON.stringify(report, (key, value) => (["startedAt", "durationMs", "resumed"].includes(key) ? undefined : value)));
 
 describe("the option resume of evaluate", () => {
-  it.for([1, 3, 5])("gives a stopped evaluation the report of a whole one after %i trials, and repeats none", async (ended) => {
-    const directory = makeFolder();
-    const whole = await evaluate(agent([]), { trials: 3, directory });
-    const asked: string[] = [];
-    const stopped = await stopAfter(ended, agent(asked), { trials: 3, directory });
-    expect([stopped.ended, asked.length]).toEqual(["stopped", ended]);
-    const resumed = await evaluate(agent(asked), { trials: 3, directory, resume: true });
-    expect([asked.length, new Set(asked).size, resumed.resumed]).toEqual([6, 6, ended]);
-    expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
-    expect(toMarkdownReport(resumed)).toContain(ended === 1 ? "1 trial from before" : `${ended} trials from before`);
-  });
+  it.for([1, 3, 5])(
+    "completes a stopped evaluation like an uninterrupted one after %i trials, and repeats none",
+    async (ended) => {
+      const directory = makeFolder();
+      const whole = await evaluate(agent([]), { trials: 3, directory });
+      const asked: string[] = [];
+      const stopped = await stopAfter(ended, agent(asked), { trials: 3, directory });
+      expect([stopped.ended, asked.length]).toEqual(["stopped", ended]);
+      const resumed = await evaluate(agent(asked), { trials: 3, directory, resume: true });
+      expect([asked.length, new Set(asked).size, resumed.resumed]).toEqual([6, 6, ended]);
+      expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
+      expect(toMarkdownReport(resumed)).toContain(ended === 1 ? "1 trial from before" : `${ended} trials from before`);
+    },
+  );
 
-  it("goes on when the process was killed while it wrote", async () => {
+  it("continues after the process was killed during a write", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(2, agent(asked), { trials: 2, directory });
@@ -72,7 +75,7 @@ describe("the option resume of evaluate", () => {
     expect([again.resumed, asked.length]).toEqual([4, 4]);
   });
 
-  it("adds trials to a complete evaluation, and repeats those with an error", async () => {
+  it("adds trials to a complete evaluation, and repeats trials that had an error", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await evaluate(agent(asked, ["hel/1", "hel/2", "hel/3"]), { directory });
@@ -82,7 +85,7 @@ describe("the option resume of evaluate", () => {
     expect(report.totals).toMatchObject({ passed: 3, failed: 1, errors: 0, tokens: 400, inputTokens: 360, cachedTokens: 160 });
   });
 
-  it("runs the trials of a changed case, and of another model, anew", async () => {
+  it("runs the trials of a changed case and of another model again", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await evaluate(agent(asked), { directory });
@@ -92,7 +95,7 @@ describe("the option resume of evaluate", () => {
     expect(asked).toHaveLength(5);
   });
 
-  it("counts what the earlier trials have cost against the limits", async () => {
+  it("counts the cost of earlier trials toward the limits", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(2, agent(asked), { trials: 3, directory });
@@ -126,7 +129,7 @@ describe("the option resume of evaluate", () => {
     expect([report.cases[0]?.passed, numbers()]).toEqual([2, []]);
   });
 
-  it("begins anew without it", async () => {
+  it("without resume, starts over", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(2, agent(asked), { trials: 2, directory });
@@ -192,7 +195,7 @@ describe("a trial that takes too long", () => {
 });
 
 it.for([Number.NaN, 2, -0.1])(
-  "the minimum %d of a score is refused, because no score could reach it or none could fail it",
+  "a minimum score of %d is refused, because no score could reach it or none could fail it",
   async (min) => {
     const evaluation = defineEvaluation({
       name: "wrong",

@@ -13,7 +13,7 @@ function makeGate(): readonly [opened: Promise<void>, open: () => void] {
 }
 
 describe("the folder of an evaluation", () => {
-  it("runs once at a time in a folder, and removes trials of cases that are gone", async () => {
+  it("allows one evaluation at a time, and removes trials of deleted cases", async () => {
     const directory = makeFolder();
     const evaluation = defineEvaluation({
       name: "support",
@@ -39,7 +39,7 @@ describe("the folder of an evaluation", () => {
     expect((await evaluate(evaluation, { replay: true })).totals.trials).toBe(1);
   });
 
-  it("leaves no folder of a trial that was stopped", async () => {
+  it("contains no folder for a stopped trial", async () => {
     const directory = makeFolder();
     const stop = new AbortController();
     const evaluation = defineEvaluation({
@@ -59,7 +59,7 @@ describe("the folder of an evaluation", () => {
   });
 });
 
-it("removes credentials from the names and the reasons of checks", async () => {
+it("removes credentials from the names and reasons of checks", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
     name: "secrets",
@@ -72,7 +72,7 @@ it("removes credentials from the names and the reasons of checks", async () => {
   expect(report.cases[0]?.trials[0]?.checks?.[0]).toMatchObject({ name: "has [redacted]", reason: "It says [redacted]." });
 });
 
-it("removes credentials from the errors of a report", async () => {
+it("removes credentials from the errors in a report", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
     name: "secrets",

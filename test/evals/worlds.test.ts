@@ -30,7 +30,7 @@ async function resultsOf(tools: typeof realTools | ReturnType<typeof stubTools>)
 }
 
 describe("stubTools", () => {
-  it("replaces results, keeps the schemas, and lets no other tool act", async () => {
+  it("replaces results, keeps the schemas, and lets no other tool run", async () => {
     const results = await resultsOf(stubTools(realTools, { get_order: { status: "paid" } }));
     expect(results[0]).toEqual(["completed", { status: "paid" }]);
     expect(results[1]?.[0]).toBe("failed");
@@ -39,7 +39,7 @@ describe("stubTools", () => {
     expect(ran).toEqual([]);
   });
 
-  it("runs functions, and other tools if they may run", async () => {
+  it("runs stub functions, and other tools that are allowed to run", async () => {
     const results = await resultsOf(
       stubTools(realTools, { refund: ({ id }: { readonly id: number }) => `stub ${id}` }, { others: "run" }),
     );
@@ -50,7 +50,7 @@ describe("stubTools", () => {
     expect(ran).toEqual(["get_order 7"]);
   });
 
-  it("refuses a stub for a tool that is not there", () => {
+  it("refuses a stub for a missing tool", () => {
     expect(() => stubTools(realTools, { refunds: 1 })).toThrow(/"stubs\.refunds".*Did you mean "stubs\.refund"/);
   });
 });
@@ -65,7 +65,7 @@ const assistant = (answers: readonly string[]) => {
 };
 
 describe("simulateUser", () => {
-  it("lets the model write the messages of the user until the user is content", async () => {
+  it("lets the model write the user's messages until the user is satisfied", async () => {
     const { send } = assistant(["Which order?", "It is paid back."]);
     const provider = createMockProvider([
       text("I want my money."),

@@ -23,7 +23,7 @@ describe("generateWithTools with maxCostUSD", () => {
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.5, budgetExceeded: false });
   });
 
-  it("returns an answer even if the cost of the answer exceeded the limit", async () => {
+  it("returns an answer even if its cost exceeded the limit", async () => {
     const { result } = generate([text("Done.")], { maxCostUSD: 0.2, pricing });
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.25, budgetExceeded: true });
   });

@@ -52,7 +52,7 @@ describe("generateWithTools", () => {
     expect([executed.length, provider.calls]).toEqual([rounds, rounds]);
   });
 
-  it("returns an answer that comes in the last allowed iteration", async () => {
+  it("returns an answer from the last allowed iteration", async () => {
     const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 3 });
     expect((await result).text).toBe("Done.");
     expect(executed).toHaveLength(2);

@@ -55,7 +55,7 @@ describe("input checks of guardrails", () => {
     `);
   });
 
-  it("end the run with the name and the reason of a check that refuses, and show no text", async () => {
+  it("end the run with the name and reason of the refusing check, and show no text", async () => {
     const provider = createMockProvider([text("First, you need")]);
     const recording = recordEvents();
     const middleware = [guardrails({ input: [pass, refuse] })];
@@ -227,7 +227,7 @@ describe("input checks of guardrails in a resumed run", () => {
     expect(second.text).toBe("");
   });
 
-  it("are not called for a run that was recorded without guardrails, which is refused", async () => {
+  it("refuse a run that was recorded without guardrails, and are not called", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-5", journal };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });

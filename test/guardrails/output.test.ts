@@ -101,7 +101,7 @@ describe("output checks of guardrails", () => {
     expect(`${JSON.stringify(result)}${JSON.stringify(recording.events)}${written()}`).not.toContain("SECRET");
   });
 
-  it("run no tool call of a refused message", async () => {
+  it("run no tool call from a refused message", async () => {
     const { running, recording } = start([[text("SECRET"), toolCall("missing", {})]], [refuseSecret()]);
     expect((await running).functionHistory).toEqual([]);
     expect(recording.types()).not.toContain("tool-args-end");
@@ -113,7 +113,7 @@ describe("output checks of guardrails", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("check only the kinds of parts that the field `parts` lists", async () => {
+  it("check only the kinds of parts listed in the field `parts`", async () => {
     const seen: string[] = [];
     const check: OutputCheck = { name: "seen", parts: ["text"], check: ({ part }) => (seen.push(part), { kind: "pass" }) };
     const { running } = start([[reasoning("Hm."), text("Hi.")]], [check]);
@@ -190,7 +190,7 @@ describe("output checks of guardrails", () => {
 });
 
 describe("output checks of guardrails with a window", () => {
-  it("show text outside of the window while the model still writes", async () => {
+  it("show text outside the window while the model is still writing", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;
     expect(said).toBe("Call me at [number] or at home, please.");

@@ -56,7 +56,7 @@ describe("tool checks of guardrails", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("fail their call, and not the run, if they take longer than timeouts.callbackMs", async () => {
+  it("fail their call, but not the run, if they take longer than timeouts.callbackMs", async () => {
     let aborted = false;
     const hanging: ToolCheck = {
       name: "hangs",
@@ -206,7 +206,7 @@ describe("options of guardrails", () => {
     expect(() => guardrails(options as never)).toThrow(message);
   });
 
-  it("runToolLoop refuses a guardrails that guardrails() did not make", async () => {
+  it("runToolLoop refuses guardrails that guardrails() did not make", async () => {
     const middleware = { guardrails: { kind: "guardrails" } } as never;
     await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, middleware })).rejects.toMatchObject({
       code: "invalid-option",

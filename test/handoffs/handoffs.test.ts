@@ -80,7 +80,7 @@ describe("a run with createHandoffs", () => {
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs.request" });
   });
 
-  it("uses the provider of the run only for agents without an own provider", async () => {
+  it("uses the run's provider only for agents without their own provider", async () => {
     const main = createMockProvider([toBilling]);
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({

@@ -127,7 +127,7 @@ describe("options of handoffs", () => {
     );
   });
 
-  it("the run gets the handoff tools with the middleware", async () => {
+  it("the run gets the handoff tools from the middleware", async () => {
     const provider = createMockProvider([text("Hi")]);
     await runToolLoop({ provider, messages, tools: [shared], middleware: [createAgents()] });
     expect(provider.requests[0]?.tools.map(({ name }) => name)).toContain("transfer_to_billing");

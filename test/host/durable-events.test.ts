@@ -25,7 +25,7 @@ describe("a durable run with several executions", () => {
     expect(textOf(engine.events())).toBe("Hello.");
   });
 
-  it("emits the text of a model request once if a later execution starts during the request", async () => {
+  it("emits the text of a model request only once if a later execution starts during the request", async () => {
     const engine = createEngine();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));

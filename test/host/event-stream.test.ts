@@ -36,7 +36,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends only the events after the last event that the reader has", async () => {
+  it("sends only the events after the reader's last event", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));

@@ -81,7 +81,7 @@ describe.each([
   ["createConversation", openConversation],
   ["createRunHost", openHost],
 ])("%s", (_name, open) => {
-  it("begins each run with the last summary, so that a long chat does not pay for the same summary again", async () => {
+  it("starts each run with the last summary, so that a long chat does not pay for the same summary again", async () => {
     const long = "The answer has many words. ".repeat(100);
     const summaries: (readonly Message[])[] = [];
     const sent: (readonly Message[])[] = [];
@@ -196,7 +196,7 @@ describe.each([
     expect((await stored.send("Hello again.")).status).toBe("completed");
   });
 
-  it("adds up usage and cost, and says how much is known after a run of unknown cost", async () => {
+  it("adds up usage and cost, and says how much is known after a run with an unknown cost", async () => {
     const tokens = usage({ inputTokens: 9, outputTokens: 1 });
     const script: MockScript = (_request, index) => (index === 1 ? [text("Once"), stall()] : [text("Yes."), tokens]);
     const chat = open({ provider: createMockProvider(script), pricing: ({ totalTokens }) => totalTokens / 10 });
@@ -209,7 +209,7 @@ describe.each([
   });
 });
 
-it("createRunHost: an edited message is sent to the model, and not the summary of the old message", async () => {
+it("createRunHost: sends the model an edited message instead of the summary of the old one", async () => {
   const provider = createMockProvider(({ purpose }, index) => {
     if (purpose === "summary") return text("A summary.");
     return index === 0 ? stall() : text("Yes.");

@@ -122,7 +122,7 @@ it("a message that arrives while an ended run is read again begins the next run"
   expect(idsOf((await host.status(id))?.messages)).toEqual(["a", "assistant", "b", "assistant"]);
 });
 
-it("host.status() keeps the answer before a steered message in its turn after that message is answered again", async () => {
+it("host.status() keeps the answer before a steered message in place after that message is answered again", async () => {
   const { host, id, clock } = createStage({ whenBusy: "steer" });
   const { run, open } = working();
   const started = await host.start(id, { ...run, message: said("a") });

@@ -77,7 +77,7 @@ describe("the option keepRuns of a host", () => {
     expect(kept).toEqual(["3", "4"]);
   });
 
-  it("keeps journals for a number of days", async () => {
+  it("keeps journals for a given number of days", async () => {
     const host = createRunHost({ store: open(), keepRuns: { days: 2 } });
     vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-03-01T12:00:00Z") });
     for (const day of ["01", "02", "03", "04"]) {
@@ -95,7 +95,7 @@ describe("the option keepRuns of a host", () => {
     expect(hosted()).toEqual(["2", "3", "6"]);
   });
 
-  it("keeps the journal of a run that failed until the next run, so that it can be retried", async () => {
+  it("keeps the journal of a failed run until the next run, so that the failed run can be retried", async () => {
     const host = createRunHost({ store: open() });
     await send(host, "Hello");
     await send(host, "Fail.");
@@ -131,7 +131,7 @@ describe.each<[string, () => ConversationStore]>([
   ["memoryConversationStore", () => memoryConversationStore()],
   ["fileConversationStore", open],
 ])("a host with %s", (_name, create) => {
-  it("removes a conversation with everything that it has written", async () => {
+  it("removes a conversation with everything it has written", async () => {
     const host = createRunHost({ store: create(), keepRuns: 10 });
     for (const message of ["Hello", "Hello", "Pay."]) await send(host, message);
     await readStart(host.start("other", { ...run, message: "Hello" }));
@@ -171,7 +171,7 @@ it("host.remove() answers busy while another process has the conversation", asyn
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("a host whose store has only four methods refuses list(), and keeps journals", async () => {
+it("a host with a store of only four methods refuses list(), and keeps journals", async () => {
   const { load, lock, isLocked, remove } = memoryConversationStore();
   const host = createRunHost({ store: { load, lock, isLocked, remove } });
   await send(host, "Pay.");

@@ -31,7 +31,7 @@ describe("host.start()", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the stored messages by the option `messages`", async () => {
+  it("replaces the stored messages with the option `messages`", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -183,7 +183,7 @@ describe("host.stop()", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is not needed with stopWhenUnread: true after the last reader has left", async () => {
+  it("is not needed after the last reader has left with stopWhenUnread: true", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;

@@ -87,7 +87,7 @@ describe("memoryConversationStore", () => {
 });
 
 describe("fileConversationStore", () => {
-  it("writes files that are named by a hash and can be read only by their owner", async () => {
+  it("writes files that are named by a hash and readable only by their owner", async () => {
     const { host, clock } = createStage({ store: fileConversationStore(folder) });
     const ids = ["a", "A", "con", "__proto__", "x".repeat(200)];
     for (const id of ids) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));

@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe("createRunHost with queued starts", () => {
-  it("starts them in the order of their calls, and later starts wait until they have ended", async () => {
+  it("starts them in call order, and later starts wait until earlier runs have ended", async () => {
     const { host, id } = createStage({ whenBusy: "queue", whenSuspended: "queue" });
     const run = createRun();
     await readStart(host.start(id, { ...run, message: "Pay." }));

@@ -57,7 +57,7 @@ function breaking(failures: number, ...parts: readonly MockPart[]): MockScript {
 }
 
 describe("host.start() with a message that arrived before", () => {
-  it("returns the run of the message, with all its events, and runs no tool again", async () => {
+  it("returns the message's run with all its events, and repeats no tool", async () => {
     const stage = open(paying);
     await readStart(stage.start(say("Pay.", "m1")));
     const again = await stage.start(say("Pay.", "m1"));
@@ -81,14 +81,14 @@ describe("host.start() with a message that arrived before", () => {
     expect((await stage.shown()).filter((line) => line.startsWith("user")).length).toBe(3);
   });
 
-  it("makes one turn of two requests that arrive at the same time", async () => {
+  it("creates one turn for two requests that arrive at the same time", async () => {
     const stage = open(paying);
     const both = await Promise.all([stage.start(say("Pay.", "m1")), stage.start(say("Pay.", "m1"))]);
     await Promise.all(both.map(readStart));
     expect([both.map(({ kind }) => kind), stage.paid.length]).toEqual([["started", "started"], 1]);
   });
 
-  it("continues the run if a crash has cut it off", async () => {
+  it("continues the run after a crash has cut it off", async () => {
     const store = sharedStore();
     const dying = open(paying, crashing(store, 4));
     await dying.start(say("Pay.", "m1")).catch(() => {});
@@ -103,7 +103,7 @@ describe("host.start() with a message that arrived before", () => {
     expect(lines.filter((line) => line.startsWith("user"))).toEqual(["user: Pay."]);
   });
 
-  it("tries again after a failed run, and keeps the results of its calls", async () => {
+  it("retries after a failed run, and keeps the results of its calls", async () => {
     let requests = 0;
     const stage = open(({ messages }) => {
       requests += 1;
@@ -115,14 +115,14 @@ describe("host.start() with a message that arrived before", () => {
     expect([stage.paid.length, (await stage.shown()).length]).toEqual([1, 4]);
   });
 
-  it("tries again after a second failure", async () => {
+  it("retries after a second failure", async () => {
     const stage = open(breaking(2, fail({ status: 503, message: "Overloaded" })));
     for (const status of ["error", "error", "completed"])
       expect((await readStart(stage.start(say("Pay.", "m1")))).status).toBe(status);
     expect(stage.paid.length).toBe(1);
   });
 
-  it("shows a suspended run again, and its calls still wait", async () => {
+  it("shows a suspended run again while its calls keep waiting", async () => {
     const middleware = [approve(() => ({ kind: "ask" as const }))];
     const stage = open(paying);
     await readStart(stage.start(say("Pay.", "m1"), { middleware }));
@@ -132,7 +132,7 @@ describe("host.start() with a message that arrived before", () => {
     expect([(await stage.host.status(stage.id))?.status, stage.paid.length]).toEqual(["suspended", 0]);
   });
 
-  it("changes nothing for a message of an earlier turn", async () => {
+  it("changes nothing for a message from an earlier turn", async () => {
     const stage = open(echo);
     await readStart(stage.start(say("one", "m1")));
     await readStart(stage.start(say("two", "m2")));
@@ -215,14 +215,14 @@ describe("host.start() with a message that replaces another", () => {
     expect((await stage.host.status(stage.id))?.turns.at(-1)).toMatchObject({ runId: `${stage.id}/4`, to: expected.length });
   });
 
-  it("makes one turn of an edit that arrives twice", async () => {
+  it("creates one turn for an edit that arrives twice", async () => {
     const stage = open(echo);
     await history(stage);
     await readStart(stage.start(say("fish", "m2", { edited: true })));
     expect(await stage.start(say("fish", "m2", { edited: true }))).toMatchObject({ repeated: true, runId: `${stage.id}/4` });
   });
 
-  it("makes one turn of a request for another answer that arrives twice", async () => {
+  it("creates one turn if a request for another answer arrives twice", async () => {
     const stage = open(echo);
     await history(stage);
     const again = say("birds", "m3", { again: `${stage.id}/3` });
@@ -251,7 +251,7 @@ describe("host.start() with a message that replaces another", () => {
     expect((await stage.shown())[0]).toBe("user: Be polite.");
   });
 
-  it("forgets the summary and the handoff of removed messages", async () => {
+  it("drops the summary and the handoff of removed messages", async () => {
     const { host, id, clock } = createStage();
     const started: unknown[] = [];
     const compaction: Compaction = {
@@ -291,7 +291,7 @@ describe("a page that asks for another answer after an error", () => {
     expect((await stage.shown()).length).toBe(4);
   });
 
-  it("makes only one turn if the request arrives twice", async () => {
+  it("creates only one turn if the request arrives twice", async () => {
     const stage = open(breaking(1, overloaded));
     await readStart(stage.start(say("Pay.", "m1")));
     const again = say("Pay.", "m1", { again: `${stage.id}/1` });
@@ -315,7 +315,7 @@ describe("a page that asks for another answer after an error", () => {
 describe("host.resume() with decisions that arrived before", () => {
   const middleware = [approve(() => ({ kind: "ask" as const }))];
 
-  it("tries again after the run has failed, and runs no call again", async () => {
+  it("retries a failed run without repeating a call", async () => {
     const stage = open(breaking(1, text("Pai"), fail({ status: 503, message: "Overloaded" })));
     const { reason } = await readStart(stage.start(say("Pay.", "m1"), { middleware }));
     const [call] = "calls" in reason ? reason.calls : [];

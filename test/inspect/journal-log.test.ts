@@ -119,7 +119,7 @@ describe("journalToRunLog", () => {
     expect(toChromeTrace(log)).not.toContain("1970-01-01");
   });
 
-  it("includes all steps that are left in the journal after a crash", async () => {
+  it("includes all steps left in the journal after a crash", async () => {
     const folder = makeFolder();
     const path = join(folder, "journal.jsonl");
     const { size } = await runToolLoop({ ...optionsIn(folder), middleware: [approve(() => ({ kind: "approve" }))] }).then(() =>

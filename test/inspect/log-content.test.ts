@@ -117,7 +117,7 @@ describe("the run log of runLog", () => {
     });
   });
 
-  it("contains parts of the output that have no event, such as provider metadata", async () => {
+  it("contains output parts that have no event, such as provider metadata", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -205,7 +205,7 @@ describe("the run log of runLog", () => {
     expect([iteration?.output?.text, iteration?.model]).toEqual(["Whole.", "second"]);
   });
 
-  it("contains the time that calls wait for an approval and for other calls", async () => {
+  it("contains the time that calls spend waiting for an approval and for other calls", async () => {
     const work = (ms: number): Promise<string> => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), ms));
     const clock = createTestClock(start);
     const tool = defineTool({ name: "work", description: "Works", inputSchema: { type: "object" }, execute: () => work(40) });

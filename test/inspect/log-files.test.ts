@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("gets the same lines, whether or not the process wrote the start of the log", async () => {
+  it("gets the same lines whether or not the process wrote the start of the log", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({

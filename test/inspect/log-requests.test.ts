@@ -40,7 +40,7 @@ describe("the requests in a run log", () => {
     );
   });
 
-  it("are written once for a provider that a hook returns again", async () => {
+  it("are written once if a hook returns the same provider again", async () => {
     const lines: string[] = [];
     const provider = createMockProvider([text("Hello.")]);
     const middleware = [prepareIteration(() => ({ provider })), runLog({ to: { write: (line) => void lines.push(line) } })];

@@ -32,7 +32,7 @@ const channels = ["run", "iteration", "tool"].flatMap((what) =>
 );
 
 describe("a credential instead of the name of", () => {
-  it.for(runs)("%s is in no log, span, metric or diagnostics message", async ([, options]) => {
+  it.for(runs)("%s appears in no log, span, metric or diagnostics message", async ([, options]) => {
     const seen: string[] = [];
     const listen = (message: unknown): void => void seen.push(JSON.stringify(message));
     for (const channel of channels) dc.subscribe(channel, listen);

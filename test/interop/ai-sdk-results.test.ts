@@ -44,7 +44,7 @@ describe("importTool: result of an AI SDK tool", () => {
     expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: "cut off" } });
   });
 
-  it("is no longer awaited after a stop", async () => {
+  it("is no longer awaited after the run is stopped", async () => {
     let closed: () => void = () => {};
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve;

@@ -101,7 +101,7 @@ describe("importTool: the second argument of an AI SDK tool's execute", () => {
     });
   });
 
-  it("has only the messages before the current call", async () => {
+  it("contains only the messages before the current call", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,

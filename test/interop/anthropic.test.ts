@@ -93,7 +93,7 @@ it("importTool: an Anthropic MCP tool without parameters gets a valid schema", a
   expect(await runTool(imported, {})).toMatchObject({ kind: "completed", data: "pong" });
 });
 
-it("importTool: a tool that Anthropic defines needs options.inputSchema", async () => {
+it("importTool: a tool defined by Anthropic needs options.inputSchema", async () => {
   const made = betaMemoryTool({ view: () => "notes" } as never);
   expect(() => importTool(made)).toThrow(/Tool "memory" has no schema: pass a schema for the arguments as "inputSchema"/);
   const command = z.object({ command: z.literal("view") });

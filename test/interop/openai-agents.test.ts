@@ -98,7 +98,7 @@ describe("importTool: a failing OpenAI Agents tool", () => {
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Try Bergen." });
   });
 
-  it("fails with the library's error text after the timeout of the tool", async () => {
+  it("fails with the library's error text after the tool times out", async () => {
     const made = tool({ ...described, execute: () => new Promise<string>(() => {}), timeoutMs: 1 });
     const imported = importTool(made, { timeoutMs: 5_000 });
     expect(await runTool(imported, { city: "Oslo" })).toMatchObject({

@@ -231,7 +231,7 @@ describe("inspectJournal", () => {
   });
 
   it.for([true, false])(
-    "has a message that arrived with a drain of the last iteration only if the resumed run got it again: %s",
+    "contains a message sent during a drained last iteration only if the resumed run received it: %s",
     async (isPassedOn) => {
       const journal = memoryJournal();
       const control = createLoopControl();

@@ -68,7 +68,7 @@ describe.for<[what: string, names: readonly string[]]>([
     expect([ran, provider.calls]).toEqual([["find"], 1]);
   });
 
-  it("continues without an outcome of the call if allowToolChange allows the change", async () => {
+  it("continues without the call's outcome if allowToolChange allows the change", async () => {
     const { ran, execute, die } = setUp();
     await die();
     const asked: unknown[] = [];

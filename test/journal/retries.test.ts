@@ -61,7 +61,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("replays a recorded retry with a higher limit too", async () => {
+  it("also replays a recorded retry with a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };

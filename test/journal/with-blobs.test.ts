@@ -126,7 +126,7 @@ describe("withBlobs", () => {
     }
   });
 
-  it("has the traits and methods of the inner journal, even if the inner journal is a class instance", async () => {
+  it("keeps the traits and methods of the inner journal, even if it is a class instance", async () => {
     class Engine {
       readonly durable = true;
       readonly engine = true;

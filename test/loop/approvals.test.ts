@@ -217,7 +217,7 @@ describe("approve", () => {
   };
   const rows = Object.keys(decisions).flatMap((kind) => Object.keys(policies).map((later) => [kind, later] as const));
 
-  it.each(rows)("keeps the decision %s if the run goes on with the policy %s", async (kind, later) => {
+  it.each(rows)("keeps the decision %s if the run continues with the policy %s", async (kind, later) => {
     const ran: unknown[] = [];
     const tools = [tool("act", (args) => ran.push(args))];
     const options = { tools, runId: "kept" };

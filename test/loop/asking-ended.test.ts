@@ -56,7 +56,7 @@ describe("a call that waits for approval", () => {
     expect([(await start({ journal: store.open(), answers }).result).text, ran]).toEqual(["Done.", ["pay"]]);
   });
 
-  it("still waits if the run is aborted by a listener of its last iteration-end", async () => {
+  it("still waits if a listener aborts the run at its last iteration-end", async () => {
     const { ran, start } = setUp(() => "other");
     const store = createDurableStore();
     const playing = start({ journal: store.open() });

@@ -167,7 +167,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     };
   }
 
-  it("is refused, because the approval was for the tool that the model saw", async () => {
+  it("is refused, because the approval applied to the tool that the model saw", async () => {
     const stage = approving({ description: "REAL" });
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });

@@ -35,7 +35,7 @@ describe("an eager call of a discarded attempt", () => {
     expect(ran).toHaveLength(ranTimes);
   });
 
-  it("bars no call of the next attempt with its FatalToolError", async () => {
+  it("prevents no call of the next attempt with its FatalToolError", async () => {
     const fatal = (): never => {
       throw new FatalToolError("broken");
     };

@@ -18,7 +18,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("is in the transcript if the server asks to send the request again, and the run ends at maxPauses", async () => {
+  it("appears in the transcript if the server asks to send the request again, and the run ends at maxPauses", async () => {
     const ran: string[] = [];
     const quick = tool("quick", (_, { callId }) => (ran.push(callId), 1), { eager: true });
     const script = [[toolCall("quick"), finish("continue")]];
@@ -305,7 +305,7 @@ describe("the hook stream", () => {
   });
 });
 
-it("a run with a tool that has eager needs eagerTools()", async () => {
+it("a run with an eager tool needs eagerTools()", async () => {
   await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow("a list with eagerTools()");
 });
 

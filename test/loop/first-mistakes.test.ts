@@ -168,7 +168,7 @@ describe("a message of another format", () => {
 });
 
 describe("the option store", () => {
-  it("of a run host and a conversation says which store keeps files", () => {
+  it("names the store that keeps files, for a run host and for a conversation", () => {
     const store = "./chats" as never;
     expect(() => createRunHost({ store })).toThrow('Write: fileConversationStore("chats"), from');
     const options = { provider: createMockProvider([]) };
@@ -194,7 +194,7 @@ describe("other mistakes", () => {
     expect((await refusal(given)).message).toContain(advice);
   });
 
-  it("host.resume with a message says that only start accepts it", async () => {
+  it("host.resume with a message says that only start accepts messages", async () => {
     const options = { provider: createMockProvider([]), message: "Hi." };
     await expect(createRunHost().resume("a", options as never)).rejects.toThrow(
       /Option "message" is .*, but must be omitted, because only/,
@@ -223,7 +223,7 @@ describe("the option messages", () => {
     expect((await refusal({ messages })).message).toContain("Write: messages: [");
   });
 
-  it("accepts a string as the content of an assistant message, which becomes a text part", async () => {
+  it("accepts a string as an assistant message's content, which becomes a text part", async () => {
     const provider = createMockProvider([toolCall("t"), text("Done.")]);
     const journal = memoryJournal();
     const messages = [

@@ -139,7 +139,7 @@ describe("limitIdenticalCalls", () => {
       ]);
     });
 
-    it("is named by the error of a run that ended because of another tool", async () => {
+    it("is named in the error of a run that ended because of another tool", async () => {
       const playing = start(same, () => "pending");
       const error = await playing.result.then(unwrap).catch((thrown: unknown) => thrown);
       expect(String(error)).toContain('A tool that waits for a change needs "polls: true"');

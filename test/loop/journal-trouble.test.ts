@@ -303,7 +303,7 @@ describe("the default journal in memory", () => {
 });
 
 describe("a journal that throws", () => {
-  it("leaves unread messages for the next run of the same control", async () => {
+  it("leaves unread messages for the next run with the same control", async () => {
     const control = createLoopControl();
     const journal: Journal = {
       durable: false,

@@ -223,7 +223,7 @@ describe("a crashed run", () => {
     expect(said(second)).toEqual(said(whole));
   });
 
-  it("ends like an uninterrupted run after a crash at every record in turn", async () => {
+  it("ends like an uninterrupted run after a crash at each record in turn", async () => {
     const broken = createDurableStore();
     const ran: string[] = [];
     for (let process = 0; process < 50; process += 1) {

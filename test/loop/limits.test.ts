@@ -41,7 +41,7 @@ describe("timeouts.firstChunkMs", () => {
     expect(playing.endedAt()).toBe(limitMs);
   });
 
-  it("set to Infinity lets the first chunk take any time", async () => {
+  it("allows any time before the first chunk if set to Infinity", async () => {
     const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Infinity, streamMs: Infinity } });
     await playing.clock.runAll();
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
@@ -90,7 +90,7 @@ describe("timeouts.streamMs", () => {
     expect((await playing.result).reason).toEqual({ kind: "stream-too-long", limitMs: 1_800_000 });
   });
 
-  it("bounds all attempts of a stream together", async () => {
+  it("limits all attempts of a stream together", async () => {
     const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
     const playing = play([Array.from({ length: 50 }, () => [begin, wait(90_000)]).flat()]);
     await playing.clock.advance(4_000_000);
@@ -111,7 +111,7 @@ describe("timeouts.streamMs", () => {
     expect([(await result).reason, endedAt()]).toEqual([{ kind: "stream-too-long", limitMs: 5_000 }, expect.any(Number)]);
   });
 
-  it("counts each stream of a run anew", async () => {
+  it("applies separately to each stream of a run", async () => {
     const slow = [wait(100_000), text("."), wait(100_000), toolCall("any")];
     const playing = play([slow, slow, slow, text("Done.")], { timeouts: { streamMs: 250_000 } });
     await playing.clock.runAll();
@@ -157,14 +157,14 @@ describe("timeouts.streamIdleMs", () => {
     expect(playing.endedAt()).toBe(2 * (190 + 90) + 200);
   });
 
-  it("set to Infinity lets a stream pause for any time", async () => {
+  it("lets a stream pause for any time if set to Infinity", async () => {
     const timeouts = { streamIdleMs: Infinity, streamMs: Infinity };
     const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("At last.");
   });
 
-  it("is not restarted by late heartbeats of an earlier stream", async () => {
+  it("is not restarted by late heartbeats from an earlier stream", async () => {
     const clock = createTestClock();
     const provider = providerOf(async function* (call, index) {
       if (index === 1) return void (await never);

@@ -63,7 +63,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(told);
   });
 
-  it("with compareResults warns of equal calls in one message only if their results are equal", async () => {
+  it("with compareResults, warns about equal calls in one message only if their results are equal", async () => {
     let count = 0;
     const next = tool("next", () => (count += 1));
     const middleware = [detectLoops({ compareResults: true, action: "inject-warning" })];
@@ -156,7 +156,7 @@ describe('detectLoops with the action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("does not replace the end reason from stopWhen, or from a call without a name", async () => {
+  it("does not replace the end reason of stopWhen or of a call without a name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],

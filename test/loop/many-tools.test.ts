@@ -11,7 +11,7 @@ describe.for<[what: string, field: string, middleware: readonly Middleware[]]>([
   ["a call of an unknown tool", "available_tools", []],
   ["a call that the gate blocks", "allowedToolNames", [gateTools({ active: true, allowedNames: names })]],
 ])("%s", ([, field, middleware]) => {
-  it("gets a result with the first 50 tool names, and 200 names per iteration at most", async () => {
+  it("lists the first 50 tool names in its result, and at most 200 names per iteration", async () => {
     const script = [calls(6), calls(1), text("Done.")];
     const options = { tools, middleware, limits: { maxConsecutiveToolErrors: 100 } };
     const result = await play(script, options).result;

@@ -106,7 +106,7 @@ describe("needsApproval", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
-  it("is rejected if its value is a string, or if the tool also has eager: true", () => {
+  it("is rejected if its value is a string or if the tool also has eager: true", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
@@ -115,7 +115,7 @@ describe("needsApproval", () => {
   });
 });
 
-it("a run with a function as needsApproval needs approve()", async () => {
+it("a run with a needsApproval function needs approve()", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: dear })];
   await expect(play([], { tools }).result).rejects.toThrow(
     'is a list without approve(), but must be a list with it, because the tool "pay" has a function as "needsApproval"',

@@ -211,7 +211,7 @@ describe("the result of runToolLoop", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("has the usage of all iterations, from the last snapshot or the deltas of each iteration", async () => {
+  it("has the usage of all iterations, taken from each iteration's last snapshot or deltas", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
@@ -236,7 +236,7 @@ describe("the result of runToolLoop", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("has the sum over all iterations as costUSD, unless the pricing of one iteration fails", async () => {
+  it("has the sum over all iterations as costUSD, unless pricing fails for one iteration", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);

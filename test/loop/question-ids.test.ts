@@ -23,7 +23,7 @@ function setUp(): Stage {
 }
 
 describe("options.answers", () => {
-  it("for the old tool have no effect on the changed tool", async () => {
+  it("given for the old tool have no effect on the changed tool", async () => {
     const { ran, start } = setUp();
     const again = (answers: LoopOptions["answers"], description = "Pays the bank"): Playing => start(description, answers);
     await start("Pays").result;
@@ -48,7 +48,7 @@ describe("options.answers", () => {
     expect(ran.length).toBe(1);
   });
 
-  it.each(["Pays", "Pays the bank"])("deny the changed tool too, if the last execution had the tool %j", async (before) => {
+  it.each(["Pays", "Pays the bank"])("also deny the changed tool if the last execution had the tool %j", async (before) => {
     const { ran, start } = setUp();
     await start("Pays").result;
     await start(before).result;
@@ -124,7 +124,7 @@ describe("options.answers", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("are refused for a call beyond maxToolCalls, also if an earlier call is denied later", async () => {
+  it("are refused for a call beyond maxToolCalls, even if an earlier call is denied later", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });

@@ -104,7 +104,7 @@ describe("tool results", () => {
 });
 
 describe("arguments and results of calls", () => {
-  it("are not changed in the transcript by a tool that changes its arguments", async () => {
+  it("do not change in the transcript if a tool changes its arguments", async () => {
     const scribble = tool("work", (args) => {
       const { list } = args as { readonly list: string[] };
       list.push("more");
@@ -117,7 +117,7 @@ describe("arguments and results of calls", () => {
     expect(provider.requests[1]?.messages[1]).toEqual(ended.messages[1]);
   });
 
-  it("are not changed by a tool that changes a result that it returned earlier", async () => {
+  it("do not change if a tool changes a result that it returned earlier", async () => {
     const clock = createTestClock();
     const shared = { list: ["a"] };
     const parts = [{ type: "text" as const, text: "a" }];
@@ -139,7 +139,7 @@ describe("arguments and results of calls", () => {
     expect(answers[1]?.content).toEqual([{ type: "text", text: "a" }]);
   });
 
-  it("are not changed by a provider that changes arguments after call-ready", async () => {
+  it("do not change if a provider changes arguments after call-ready", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",

@@ -188,7 +188,7 @@ it("runToolLoop names limits.maxIterations in the error for a top-level maxItera
   await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
 });
 
-it("a replay continues a paused message that an earlier execution has continued, whatever limits.maxPauses is now", async () => {
+it("a replay continues a paused message that an earlier execution continued, whatever limits.maxPauses is now", async () => {
   const { options } = setUp();
   const first = await runToolLoop({
     ...options,

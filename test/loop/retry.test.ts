@@ -27,7 +27,7 @@ describe('resume: "retry-last"', () => {
     expect(journal.keys().length - before.length).toBeLessThan(5);
   });
 
-  it("continues the run if the limit is higher now", async () => {
+  it("continues the run if the limit is now higher", async () => {
     const script: readonly MockMessage[] = [toolCall("note"), text("Done.")];
     const first = play(script, { tools: [note], limits: { maxIterations: 1 } });
     const journal = memoryJournal(await savedOf(first));

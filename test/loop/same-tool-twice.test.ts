@@ -65,7 +65,7 @@ describe.for(orders)("a call of a deferred tool that the model has not seen, %s 
     expect([again.messages, again.functionHistory]).toEqual([first.messages, first.functionHistory]);
   });
 
-  it("runs once if the process dies directly after the call", async () => {
+  it("runs once if the process dies right after the call", async () => {
     const store = createDurableStore();
     const [before, after] = [find(), find()];
     const dying = start(calls, { tools: before.tools, journal: store.open({ after: `i0/call/${index}/pay/outcome` }) });
@@ -107,7 +107,7 @@ describe.for(orders)("a changed tool whose call had not run, %s of the same tool
     expect(ran).toEqual([]);
   });
 
-  it("asks `allowToolChange` once about each change", async () => {
+  it("asks `allowToolChange` only once about each change", async () => {
     const store = createDurableStore();
     const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/request/model" }) });
     await expect(dying).rejects.toThrow("The process died.");

@@ -107,7 +107,7 @@ describe("runToolLoop", () => {
     },
   );
 
-  it.for(byTitle)("returns messages that a next run accepts: %s", async ([, scenario]) => {
+  it.for(byTitle)("returns messages that the next run accepts: %s", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });

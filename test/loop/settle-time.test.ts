@@ -170,7 +170,7 @@ describe("a tool that settles after the run is ended", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("is not tried again by tool.retry", async () => {
+  it("is not retried by tool.retry", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {

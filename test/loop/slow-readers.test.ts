@@ -17,7 +17,7 @@ function callThen(name: string, then: Provider): Provider {
 }
 
 describe("streamToolLoop with a reader slower than the model", () => {
-  it("makes the model wait without a time limit, so that few chunks stay unread", async () => {
+  it("makes the model wait without a time limit, so that few chunks remain unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -49,7 +49,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("does not count the time in which the model waited for the reader towards streamIdleMs", async () => {
+  it("does not count the time that the model waited for the reader toward streamIdleMs", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {

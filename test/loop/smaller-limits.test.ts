@@ -67,7 +67,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(reason.kind).toBe("answered");
   });
 
-  it.each(smaller)("ends with the recorded answer in a replay and with a final answer allowed: %j", async (limits) => {
+  it.each(smaller)("ends with the recorded answer in a replay that also allows a final answer: %j", async (limits) => {
     const recorded = await record(turns, { middleware: [finalAnswer()] });
     const open = (): Journal => replayJournal(recorded.open());
     const { reason } = await resume({ ...recorded, open }, { limits, middleware: [finalAnswer()] });
@@ -79,7 +79,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect((await resume(recorded, { limits })).reason.kind).toBe("answered");
   });
 
-  it("ends with the recorded limit, and its number", async () => {
+  it("ends with the recorded limit and its recorded number", async () => {
     const recorded = await record(turns, { limits: { maxIterations: 3 } });
     expect(recorded.result.reason).toEqual({ kind: "max-iterations", limit: 3 });
     expect((await resume(recorded, { limits: { maxIterations: 2 } })).reason).toEqual({ kind: "max-iterations", limit: 3 });
@@ -112,7 +112,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(await recorded(saved, 0, [])).toEqual({ n: 1 });
   });
 
-  it("ends as the newest execution if an earlier one ended at a limit", async () => {
+  it("ends like the newest execution if an earlier one ended at a limit", async () => {
     const journal = memoryJournal();
     const run = async (maxIterations: number, script: readonly MockMessage[] = []): Promise<string> => {
       const provider = createMockProvider([...script]);
@@ -143,7 +143,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(again.iterations).toBe(2);
   });
 
-  it("works with a journal in memory that was saved as JSON", async () => {
+  it("works with an in-memory journal that was saved as JSON", async () => {
     const clock = createTestClock();
     const running = runToolLoop({ ...more, provider: createMockProvider([...turns]), messages, clock });
     await clock.runAll();

@@ -59,7 +59,7 @@ describe("control.steer()", () => {
     expect([result.reason.kind, result.text, result.undelivered]).toEqual(["answered", "Done.", []]);
   });
 
-  it("sends a message of parts unchanged", async () => {
+  it("sends a message made of parts unchanged", async () => {
     const message: UserMessage = {
       role: "user",
       content: [

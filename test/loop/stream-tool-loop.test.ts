@@ -96,7 +96,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     expect([result.reason.kind, (await reading.iterator.next()).done]).toEqual(["answered", true]);
   });
 
-  it("receives the error that the reader itself throws", async () => {
+  it("receives the error that it throws itself", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");

@@ -115,7 +115,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("counts tries from zero again after a steered message", async () => {
+  it("counts attempts from zero again after a steered message", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       middleware: [

@@ -28,18 +28,18 @@ const complaint = (why: string): string =>
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
 describe("a valid answer with structuredOutput", () => {
-  it("may have raw line breaks in its strings", async () => {
+  it("may contain raw line breaks in its strings", async () => {
     const noted = structuredOutput(z.object({ note: z.string() }));
     const result = await play([text('{\n  "note": "first\n\tsecond"\n}')], wanting(noted)).result;
     expect([result.status, result.output]).toEqual(["completed", { note: "first\n\tsecond" }]);
   });
 
-  it("is in result.output as a value, and in result.text as text", async () => {
+  it("appears in result.output as a value, and in result.text as text", async () => {
     const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);
   });
 
-  it("is in the result of streamToolLoop too", async () => {
+  it("also appears in the result of streamToolLoop", async () => {
     const stream = streamToolLoop({
       provider: createMockProvider([text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Go." }],
@@ -82,7 +82,7 @@ describe("a valid answer with structuredOutput", () => {
 });
 
 describe("an invalid answer with structuredOutput", () => {
-  it("is followed by a new request with a description of the problem", async () => {
+  it("leads to a new request with a description of the problem", async () => {
     const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting(structuredOutput(schema)));
     const result = await playing.result;
     expect([result.reason.kind, result.output, result.iterations]).toEqual(["answered", { n: 8 }, 3]);
@@ -96,7 +96,7 @@ describe("an invalid answer with structuredOutput", () => {
     ]);
   });
 
-  it.for([0, 1, 2, 5])("ends the run after %i more tries without losing its text", async (maxRetries) => {
+  it.for([0, 1, 2, 5])("ends the run after %i more attempts without losing its text", async (maxRetries) => {
     const result = await play(() => text('{ "n": "8" }'), wanting(structuredOutput(schema, { maxRetries }))).result;
     const issues = [{ message: "Invalid input: expected number, received string", path: ["n"] }];
     expect([result.status, result.reason, result.output, result.text, result.iterations]).toEqual([
@@ -109,7 +109,7 @@ describe("an invalid answer with structuredOutput", () => {
     expect(linesOf(result.messages).at(-1)).toBe('assistant: { "n": "8" }');
   });
 
-  it("can be followed by calls before the next try", async () => {
+  it("can be followed by calls before the next attempt", async () => {
     const playing = play(
       [text("Eight."), toolCall("echo"), text("Eight."), toolCall("echo"), text('{ "n": 8 }')],
       wanting(structuredOutput(schema)),
@@ -118,7 +118,7 @@ describe("an invalid answer with structuredOutput", () => {
     expect([result.output, result.toolCallsExecuted, result.iterations]).toEqual([{ n: 8 }, 2, 5]);
   });
 
-  it("is not followed by a new request beyond maxIterations", async () => {
+  it("leads to no new request beyond maxIterations", async () => {
     const result = await play(() => text("Eight."), { ...wanting(structuredOutput(schema)), limits: { maxIterations: 2 } })
       .result;
     expect([result.reason.kind, result.text, result.output, result.iterations]).toEqual([
@@ -155,12 +155,12 @@ describe("the system text of a run", () => {
     required: ["n"],
   })}`;
 
-  it("has the JSON Schema of structuredOutput in each iteration, after the caller's text", async () => {
+  it("contains the JSON Schema of structuredOutput in each iteration, after the caller's text", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("has the JSON Schema of structuredOutput after the text of a hook", async () => {
+  it("contains the JSON Schema of structuredOutput after the text of a hook", async () => {
     const shown: unknown[] = [];
     const prepare: Parameters<typeof prepareIteration>[0] = ({ system, iteration }) => {
       shown.push(system);

@@ -12,7 +12,7 @@ const kinds = (result: Parameters<typeof outcomesOf>[0]): string =>
 const three = [toolCall("ok"), toolCall("ok"), toolCall("ok")];
 
 describe("limits.maxToolCalls", () => {
-  it("runs the calls that fit and then requests an answer without tools", async () => {
+  it("runs the calls that fit, then requests an answer without tools", async () => {
     const playing = play([three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
@@ -23,7 +23,7 @@ describe("limits.maxToolCalls", () => {
     ]);
   });
 
-  it("counts calls over all iterations", async () => {
+  it("counts calls across all iterations", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 4 } });
     expect(kinds(await playing.result)).toBe("completed completed completed completed limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
@@ -42,7 +42,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("keeps places for the first calls of a message, counts no call that never ran, and causes no tool error", async () => {
+  it("reserves places for the first calls of a message, counts no call that never ran, and causes no tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
@@ -64,7 +64,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("allows a final answer with finalAnswer, and remains the reason of the run", async () => {
+  it("allows a final answer with finalAnswer, and remains the reason for the end of the run", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
@@ -152,7 +152,7 @@ describe("limits.maxTokens", () => {
 });
 
 describe("the context of a tool", () => {
-  it("has the remaining amount of each limit in context.budget", async () => {
+  it("contains the remaining amount of each limit in context.budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {
@@ -169,7 +169,7 @@ describe("the context of a tool", () => {
     ]);
   });
 
-  it("has Infinity in context.budget for limits that are not set", async () => {
+  it("contains Infinity in context.budget for limits that are not set", async () => {
     let budget: ToolBudget | undefined;
     await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
       .result;
@@ -177,7 +177,7 @@ describe("the context of a tool", () => {
     expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 
-  it("has the ids of the call, the messages and the caller's values", async () => {
+  it("contains the ids of the call, the messages and the caller's values", async () => {
     const seen: unknown[] = [];
     const given = {
       messageIdMap: new Map(),
@@ -219,7 +219,7 @@ describe("the context of a tool", () => {
     expect(hints[iteration]).toBe(shown);
   });
 
-  it("has suppressProgressNotices if session.surfaceUserErrors is false", async () => {
+  it("contains suppressProgressNotices if session.surfaceUserErrors is false", async () => {
     let suppressed: unknown;
     const look = tool("look", (_, context) => void (suppressed = context.suppressProgressNotices));
     await play([toolCall("look"), text("Done.")], { tools: [look], session: { surfaceUserErrors: false } }).result;

@@ -109,7 +109,7 @@ it.for<[what: string, choice: string]>([
   expect([result.text, provider.requests[0]?.toolChoice]).toEqual(["Yes.", { name }]);
 });
 
-it("toolChoice: a team member's choice of an unknown tool is refused by createTeam", () => {
+it("toolChoice: createTeam refuses a member's choice of an unknown tool", () => {
   const make = (name: string) => () =>
     createTeam({ members: { cleaner: { description: "", system: "", tools: makeTools([]), toolChoice: { name } } } });
   expect(make("wype")).toThrow('Option "members.cleaner.toolChoice.name" is "wype", but must be the name of a tool in "tools".');
@@ -134,7 +134,7 @@ it.for<[choice: LoopOptions["toolChoice"]]>([["required"], [{ name: "look" }]])(
   },
 );
 
-it("toolChoice: a forced choice stays in each iteration if a stop condition ends the run, or if the hook sets it", async () => {
+it("toolChoice: a forced choice applies to each iteration if a stop condition ends the run, or if the hook sets it", async () => {
   const stopping = await play([], { ...tides("required"), middleware: [stopWhen(iterationCountIs(4))] }).result;
   expect([stopping.reason.kind, stopping.iterations]).toEqual(["stop-condition", 4]);
   const hooks = [prepareIteration(() => ({ toolChoice: "required" as const }))];
@@ -142,7 +142,7 @@ it("toolChoice: a forced choice stays in each iteration if a stop condition ends
   expect([hooked.reason.kind, hooked.iterations]).toEqual(["max-iterations", 4]);
 });
 
-it("toolChoice: a named tool stays the only one that runs after the first call", async () => {
+it("toolChoice: a named tool remains the only one that runs after the first call", async () => {
   const ran: string[] = [];
   const script = [toolCall("look"), toolCall("wipe"), text("Done.")];
   const result = await play(script, { tools: makeTools(ran), toolChoice: { name: "look" } }).result;

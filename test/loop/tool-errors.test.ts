@@ -82,7 +82,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     expect(silent.recording.of("notice")).toEqual([]);
   });
 
-  it("counts a truncated, a malformed and a failed call once each", async () => {
+  it("counts a truncated call, a malformed call and a failed call once each", async () => {
     const playing = play([[toolCall("ok"), finish("length")], finish("malformed-call"), toolCall("bad"), text("Done.")], {
       tools,
       limits: { maxConsecutiveToolErrors: 3 },
@@ -94,7 +94,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad | bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("set to Infinity never ends a run", async () => {
+  it("never ends a run if set to Infinity", async () => {
     expect((await end("bad | bad | bad | bad | bad | bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });
@@ -130,7 +130,7 @@ describe("toolResult with endTurn", () => {
 });
 
 describe("FatalToolError", () => {
-  it("ends the run after the running calls, and starts no further call", async () => {
+  it("ends the run after the running calls finish, and starts no further call", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));

@@ -159,7 +159,7 @@ describe("a refused call without tool-start", () => {
     return playing.recording.events;
   }
 
-  it("has its arguments and its result on a page of the AI SDK", async () => {
+  it("appears with its arguments and its result on an AI SDK page", async () => {
     const mapper = createUIMessageMapper({});
     const chunks = (await refused()).flatMap((event) => [...mapper.map(event)]);
     expect(chunks.filter(({ type }) => type === "tool-input-available" || type === "tool-output-error")).toMatchObject([
@@ -168,7 +168,7 @@ describe("a refused call without tool-start", () => {
     ]);
   });
 
-  it("has its arguments and its result in AG-UI", async () => {
+  it("appears with its arguments and its result in AG-UI", async () => {
     const mapper = createAGUIMapper({});
     const events = (await refused()).flatMap((event) => [...mapper.map(event)]);
     expect(events.filter(({ type }) => type.startsWith("TOOL_CALL"))).toMatchObject([
@@ -196,7 +196,7 @@ describe("a refused call without tool-start", () => {
     expect(metrics.map(([name]) => name)).not.toContain("gen_ai.execute_tool.duration");
   });
 
-  it("starts and ends at once on the tracing channel of calls", async () => {
+  it("starts and ends immediately on the tracing channel for calls", async () => {
     const heard: unknown[] = [];
     const listen = (edge: string) => (message: unknown) => {
       const { name, args, outcome } = message as ToolMessage;

@@ -88,7 +88,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: timed-out", "call_i1_0: completed"]);
   });
 
-  it("drop progress that a tool emits after its timeout", async () => {
+  it("drop progress that a tool emits after it times out", async () => {
     const clock = createTestClock();
     const work = async (_: unknown, { progress, heartbeat }: ToolContext): Promise<void> => {
       progress("in time");
@@ -171,7 +171,7 @@ describe("a tool that blocks the thread", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
-  it("times out at the usual time if it blocks the thread first and then waits", async () => {
+  it("times out at the usual time if it first blocks the thread and then waits", async () => {
     const clock = createHoldClock();
     const work = (): Promise<never> => {
       clock.hold(200_000);

@@ -166,7 +166,7 @@ describe("messages that the caller passes", () => {
     expect(Object.isFrozen(messages)).toBe(false);
   });
 
-  it("can be changed after control.steer() without effect", async () => {
+  it("can be changed after control.steer() without any effect", async () => {
     const message = { role: "user" as const, content: "Steered." };
     const playing = play(script, { tools: [tool("t", () => void (message.content = "Forged."))] });
     playing.control.steer(message);

@@ -44,7 +44,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.recording.of("notice")).toEqual([]);
   });
 
-  it("counts over all iterations", async () => {
+  it("counts the time of all iterations", async () => {
     const clock = createTestClock();
     const nap = tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 400)));
     const playing = play(() => [text("Again. "), toolCall("nap")], { clock, tools: [nap], ...within(1_000) });
@@ -70,7 +70,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("does not remain the reason of the run if a stop follows in the grace period", async () => {
+  it("does not remain the reason for the end of the run if a stop follows in the grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -188,7 +188,7 @@ describe("limits.wallClockMs in a resumed run", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("counts the answer before a suspension, but not the days until the run continues", async () => {
+  it("counts the time before a suspension, but not the days until the run continues", async () => {
     const clock = createTestClock();
     const journal = memoryJournal();
     const mock = createMockProvider([toolCall("pay")]);

@@ -39,7 +39,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await start(["a", "b"]).result).map(({ result }) => result)).toEqual(["a", "b"]);
   });
 
-  it("with the trait eager, starts while the model is still streaming", async () => {
+  it("starts while the model is still streaming if it has the trait eager", async () => {
     const tools = [{ name: "read", annotations: { readOnlyHint: true } }, { name: "write" }];
     const { served, start } = await setUp(generation, tools, { traits: ({ name }) => (name === "read" ? { eager: true } : {}) });
     const provider = createMockProvider([[toolCall("read"), toolCall("write"), wait(1_000)], text("Done.")]);
@@ -64,7 +64,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     );
   });
 
-  it("with destructiveHint, needs approval", async () => {
+  it("needs approval if the tool has destructiveHint", async () => {
     const tools = [{ name: "drop", annotations: { destructiveHint: true } }, { name: "act" }];
     const { served, start } = await setUp(generation, tools);
     const result = await start(["drop", "act"]).result;

@@ -124,13 +124,13 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     ]);
   });
 
-  it("passes no environment variables to the server except the configured ones", async () => {
+  it("passes only the configured environment variables to the server", async () => {
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
     expect(JSON.stringify(result)).not.toContain("OUR_API_KEY");
   });
 
-  it("emits tool-progress for progress notifications of the server", async () => {
+  it("emits tool-progress for progress notifications from the server", async () => {
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);

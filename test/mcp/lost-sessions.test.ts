@@ -82,7 +82,7 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
     expect([await stage.outcomes(), count, await stage.outcomes()]).toEqual([["failed"], 1, ["completed"]]);
   });
 
-  it("reports an error of `reconnect`", async () => {
+  it("reports an error thrown by `reconnect`", async () => {
     const broken = new Error("The server is down.");
     const stage = await setUp({ reconnect: () => Promise.reject(broken) });
     stage.failWith(new Error(notFound));

@@ -62,7 +62,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("calls each tool by the name of the tool on the server", async () => {
+  it("calls each tool by its name on the server", async () => {
     const served = createToolServer(named("a.b", "a_b", "tidy"), ({ name }) => says(name));
     const { registry } = await setUp(generation, served, { prefix: "x_" });
     const names = namesOf(registry);
@@ -131,7 +131,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("offers changed tools in the next iteration if the report comes on another connection, after the result", async () => {
+  it("offers changed tools in the next iteration if the report arrives on another connection, after the result", async () => {
     const served = createToolServer(named("first"), ({ name }) => {
       setImmediate(() => void served.setTools(named("second")));
       return says(name);
@@ -203,7 +203,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["b"], []]);
   });
 
-  it("without onError, keeps its tools if a listing fails", async () => {
+  it("keeps its tools if a listing fails, even without onError", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     served.failListings("Out of order.");
     await served.setTools(named("b"));
@@ -212,7 +212,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["a"], []]);
   });
 
-  it("after close(), ignores changed tools but still calls the known tools", async () => {
+  it("ignores changed tools after close(), but still calls the known tools", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     registry.close();
     registry.close();

@@ -112,7 +112,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("reports the error of the server to the model", async () => {
+  it("reports a server error to the model", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://nothing", action: "read" })).toMatch(
       /^failed: The MCP server did not return the resource\. Its error: .*No resource docs:\/\/nothing/,
@@ -217,7 +217,7 @@ describe("resourceSource with a hostile server", () => {
     expect(await read(clientOf({ resources: [null, 7, {}] }), { id: "resources", action: "read" })).toContain('Resource "" at ');
   });
 
-  it("leaves no listener on the signal of a call", async () => {
+  it("leaves no listener on a call's signal", async () => {
     const { signal } = new AbortController();
     const listeners = countListeners();
     onTestFinished(() => listeners.stop());

@@ -94,7 +94,7 @@ function toPlainForm(messages: readonly object[]): readonly unknown[] {
 }
 
 describe.each(["chat", "responses"] as const)('toOpenAIMessages with api: "%s"', (api) => {
-  it("is undone by fromOpenAIMessages for random transcripts that are converted without losses", () => {
+  it("is undone by fromOpenAIMessages for random transcripts that convert without losses", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -139,7 +139,7 @@ describe("fromOpenAIMessages", () => {
     },
   );
 
-  it("lists the parts and fields of a Chat history that are lost", () => {
+  it("lists the lost parts and fields of a Chat history", () => {
     const history = [
       { role: "system", content: "Be brief." },
       {

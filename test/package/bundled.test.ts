@@ -45,7 +45,7 @@ async function run(more = "", main = fail): Promise<unknown> {
 }
 
 describe("a bundle of runToolLoop", () => {
-  it("has short errors, and hides more than secrets", async () => {
+  it("has short error messages, and hides more than secrets", async () => {
     expect(await run()).toEqual({
       text: "Done.",
       read: "The gateway refused the key [redacted]",
@@ -54,7 +54,7 @@ describe("a bundle of runToolLoop", () => {
     });
   });
 
-  it("has the code that reads journals only if it makes a journal", async () => {
+  it("contains the code that reads journals only if it creates a journal", async () => {
     const keep = (journal: string): string => `
       const kept = runToolLoop({ provider, tools: [tool], messages, journal: ${journal} });
       console.log(JSON.stringify(await kept.then(({ text }) => text, ({ details }) => details.option)));`;
@@ -64,7 +64,7 @@ describe("a bundle of runToolLoop", () => {
     expect(await run('import { enableJournals } from "turnwright"; enableJournals();', keep(mine))).toBe("Done.");
   });
 
-  it("has the whole messages with explainErrors", async () => {
+  it("has the full error messages with explainErrors", async () => {
     expect(await run('import { explainErrors } from "turnwright"; explainErrors();')).toMatchObject({
       read: "The gateway refused the key [redacted]",
       wrong: expect.stringContaining("limits.maxIterations"),

@@ -165,7 +165,7 @@ it.for(names)("npx turnwright create %s: passes its own tests", async (name) => 
 });
 
 // All projects have the same options, so one compiler checks them in a fraction of the time.
-it("npx turnwright create: the projects compile", () => {
+it("npx turnwright create: the created projects compile", () => {
   const config = readJson<object>(join(apps, "my-bot/tsconfig.json"));
   writeFileSync(join(apps, "tsconfig.json"), JSON.stringify({ ...config, include: ["*/src", "*/test"] }));
   const { stdout } = spawnSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc")], {

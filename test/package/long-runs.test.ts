@@ -61,7 +61,7 @@ it("long runs that fit the context window: keep 95 % of the possible cache prefi
   }
 });
 
-it("long runs with masking: batchOf 5 is the cheapest with a cache, and batchOf 1 without", () => {
+it("long runs with masking: batchOf 5 is the cheapest with a cache, and batchOf 1 without a cache", () => {
   const [one, five, ten] = [1, 5, 10].map((batchOf) => factsOf(`masking, \`batchOf: ${batchOf}\``).money);
   expect(five?.cached).toBeLessThan(Math.min(one?.cached ?? 0, ten?.cached ?? 0));
   expect(one?.plain).toBeLessThan(Math.min(five?.plain ?? 0, ten?.plain ?? 0));
@@ -74,7 +74,7 @@ it("long runs with compaction: early compactions are cheaper than late compactio
   expect([both.compactions > 0, both.compactions < early.compactions]).toEqual([true, true]);
 });
 
-it("long runs with deferred tools: cost less with 300 tools, and more with 40", () => {
+it("long runs with deferred tools: cost less with 300 tools and more with 40 tools", () => {
   const costOf = (name: string): number => factsOf(name).money.cached;
   expect(costOf("masking, 300 deferred tools")).toBeLessThan(costOf("masking, 300 tools"));
   expect(costOf("masking, 40 deferred tools")).toBeGreaterThan(costOf("masking, `batchOf: 5`"));

@@ -51,7 +51,7 @@ describe("packed package", () => {
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
 
-  it("contains every file to which the packed pages link", () => {
+  it("contains every file that the packed pages link to", () => {
     const { files } = inject("packed");
     const linked = files
       .filter((path) => path.endsWith(".md") || path === "llms.txt")
@@ -66,7 +66,7 @@ describe("packed package", () => {
     expect(linked.filter((target) => !isThere(target))).toEqual([]);
   });
 
-  it("names the license of each package that is bundled into dist", () => {
+  it("names the license of each package bundled into dist", () => {
     const built = readdirSync("dist").filter((file) => file.endsWith("js"));
     const copied = built.flatMap((file) => [
       ...readFileSync(join("dist", file), "utf8").matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm),
@@ -107,7 +107,7 @@ describe("packed package", () => {
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });
 
-  it("has the program turnwright, which runs without other packages", () => {
+  it("contains the program turnwright, which runs without other packages", () => {
     const { folder, files } = install(["eventemitter3"]);
     const program = join(folder, "node_modules", "turnwright", "dist", "cli.js");
     expect(files.filter((path) => path.startsWith("dist/cli."))).toEqual(["dist/cli.js"]);
@@ -123,7 +123,7 @@ describe("packed package", () => {
     expect(readFileSync(join(folder, "run.html"), "utf8")).toContain('"name":"run.jsonl"');
   });
 
-  it("runs tools, registries, agents and journals of the other copy if ESM and CommonJS are loaded", () => {
+  it("runs tools, registries, agents and journals from the other copy if ESM and CommonJS are both loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });
   });

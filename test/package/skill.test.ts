@@ -41,6 +41,6 @@ it("SKILL.md: each program compiles on its own with the packed package", () => {
   expect(compile([...programs, first])).toBe("");
 });
 
-it("SKILL.md: a program that does not compile is found", () => {
+it("SKILL.md: the test finds a program that does not compile", () => {
   expect(compile(['import { runLoop } from "turnwright";\nrunLoop();'])).toContain("runLoop");
 });

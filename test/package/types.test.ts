@@ -64,7 +64,7 @@ describe.concurrent("published types", () => {
   });
 
   // An entry exports the types of what its functions return. Programs derive all other types.
-  it("name what each function returns, in the declarations of a program", async () => {
+  it("name each function's return type in the declarations of a program", async () => {
     const folder = install([...imported, ...beside, "@types/node"]);
     const lines = entries.flatMap(({ name, specifier }, index) => [
       `import * as entry${index} from "${specifier}";`,

@@ -78,7 +78,7 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
 });
 
 describe("withFallback inside withPlanner", () => {
-  it("prices each request by the model that answered the request", async () => {
+  it("prices each request by the model that answered it", async () => {
     const a = dear(failing, asks, [text("Do"), took(2), busy]);
     const b = cheap(runs, answers);
     const { facts, result } = await run(plans(withFallback([a, b])));
@@ -90,14 +90,14 @@ describe("withFallback inside withPlanner", () => {
     ]);
   });
 
-  it("prices a plan by the model that made the plan if another model answers", async () => {
+  it("prices a plan by the model that made it if another model answers", async () => {
     const a = dear([busy], answers);
     const b = cheap(asks);
     const { facts } = await run(plans(withFallback([a, b])));
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
   });
 
-  it("runs no commands of a discarded plan", async () => {
+  it("runs no commands from a discarded plan", async () => {
     const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
     const a = dear([text(half), took(2), busy]);
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
@@ -114,7 +114,7 @@ it("withPlanner: discards the text of an attempt that sent no attempt-start", as
 });
 
 describe("withFallback outside withPlanner", () => {
-  it("requests a new plan from the next provider, which gets the finished rounds", async () => {
+  it("requests a new plan from the next provider, which receives the finished rounds", async () => {
     const a = dear(runs, failing);
     const b = cheap(asks, answers);
     const { facts } = await run(withFallback([plans(a), plans(b)]));

@@ -164,7 +164,7 @@ it("withPlanner: adds up the tokens of two providers with the same model and dif
   expect([used.totalTokens, costUSD]).toEqual([20, 20]);
 });
 
-it("withPlanner: puts an empty line between the reasoning of the plan and of the answer", async () => {
+it("withPlanner: puts an empty line between the plan's reasoning and the answer's reasoning", async () => {
   const model = createMockProvider([
     [reasoning("Tools? "), reasoning("No."), respond],
     [reasoning("Greet."), text("Hello."), finish("stop")],

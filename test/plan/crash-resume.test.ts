@@ -70,7 +70,7 @@ it("withPlanner: a run without a crash is drained, waits for approval, and then 
 });
 
 describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after any record", (life) => {
-  it("has the same result as a run without a crash", async () => {
+  it("has the same result as an uninterrupted run", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}), safe);

@@ -45,7 +45,7 @@ describe("withPlanner: options.closesEarly", () => {
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("set to false lets withPlanner read the whole plan", async () => {
+  it("lets withPlanner read the whole plan if set to false", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -63,7 +63,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: requests a plan again if the preceding text quotes another plan", async () => {
+it("withPlanner: requests a plan again if the text before it quotes another plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);

@@ -70,7 +70,7 @@ describe("executePlans", () => {
     expect(planLogs(result).map(({ result: value }) => value)).toEqual([0, 2, 4, 6, 8]);
   });
 
-  it("gets no command that was refused, and gets the arguments of an approval", async () => {
+  it("receives no refused command, and receives the arguments from an approval", async () => {
     const { calls, middleware } = recording();
     const policy: Approve = ({ args }) => {
       const { n } = args as { readonly n: number };
@@ -96,7 +96,7 @@ describe("executePlans", () => {
     expect([result.text, planLogs(result).map(({ error }) => error)]).toEqual(["Done.", errors]);
   });
 
-  it("waits for approvals, and gets an approved command when the run is resumed", async () => {
+  it("waits for approvals, and receives an approved command when the run is resumed", async () => {
     const { calls, middleware } = recording();
     const first = plan([execute(ask("pay", 1), ask("count", 2))], { tools, runId: "r", middleware });
     const suspended = await first.result;
@@ -116,7 +116,7 @@ describe("executePlans", () => {
     expect([again.text, calls.length]).toEqual(["Done.", 1]);
   });
 
-  it("gets a signal that fires when the run is stopped", async () => {
+  it("receives a signal that fires when the run is stopped", async () => {
     let reason: unknown;
     const { middleware } = recording(
       ({ context: { signal } }) =>
@@ -147,7 +147,7 @@ describe("executePlans", () => {
     expect(planLogs(result).map(({ success }) => success)).toEqual([true, true]);
   });
 
-  it("runs beside agent tools, which keep the places of toolConcurrency", async () => {
+  it("runs beside agent tools, which keep their places in toolConcurrency", async () => {
     let [begin, end] = [(): void => {}, (): void => {}];
     const begins = new Promise<void>((resolve) => (begin = resolve));
     const ends = new Promise<void>((resolve) => (end = resolve));
@@ -162,7 +162,7 @@ describe("executePlans", () => {
     expect(planLogs(result).map(({ success }) => success)).toEqual([true, true, true]);
   });
 
-  it("gets no command beyond maxToolCalls", async () => {
+  it("receives no command beyond maxToolCalls", async () => {
     const { calls, middleware } = recording();
     const script = [execute(ask("count", 1), ask("count", 2), ask("count", 3)), text("Done.")];
     const result = await plan(script, { tools, middleware, limits: { maxToolCalls: 2 } }).result;
@@ -187,7 +187,7 @@ describe("executePlans", () => {
     expect([suspended.status, planLogs(result).map(({ result: value }) => value)]).toEqual(["suspended", [2, 4, 6]]);
   });
 
-  it("does not run calls that no plan has made", async () => {
+  it("does not run calls that are not part of a plan", async () => {
     ran.length = 0;
     const { calls, middleware } = recording();
     const provider = createMockProvider([toolCall("count", { n: 1 }), text("Done.")]);
@@ -199,7 +199,7 @@ describe("executePlans", () => {
     expect(() => executePlans({} as never)).toThrow(/Option "executePlans" is .*, but must be a function/);
   });
 
-  it("also works under tracing", async () => {
+  it("also works with tracing", async () => {
     const { calls, middleware } = recording();
     const provider = withPlanner(createMockProvider([execute(ask("count", 1), ask("count", 2)), ...done]));
     const result = await runToolLoop({
@@ -211,7 +211,7 @@ describe("executePlans", () => {
     expect([result.text, calls.length]).toEqual(["Done.", 1]);
   });
 
-  it("is called again for the commands of tools with retry that failed", async () => {
+  it("is called again for the failed commands of tools with retry", async () => {
     let tries = 0;
     const { calls, middleware } = recording(({ commands }) => {
       tries += 1;

@@ -185,7 +185,7 @@ describe("withPlanner: a planner function", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("has no effect after the end of the run", async () => {
+  it("has no effect after the run has ended", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

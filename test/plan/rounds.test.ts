@@ -114,7 +114,7 @@ describe("withPlanner", () => {
     expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
   });
 
-  it("records the success of a call by its outcome, whatever its text", async () => {
+  it("records a call's success by its outcome, whatever its text says", async () => {
     const tools = [
       tool("liar", () => "Error: all is well"),
       tool("broken", () => Promise.reject(new Error("out of order"))),
@@ -156,7 +156,7 @@ describe("withPlanner", () => {
     expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });
 
-  it("adds up the usage of plan and answer", async () => {
+  it("adds up the usage of the plan and the answer", async () => {
     const spent = usage({ inputTokens: 10, outputTokens: 2 });
     const { result, recording } = plan(
       [

@@ -53,7 +53,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("with closesEarly: false, reads the whole plan and counts the reported usage", async () => {
+  it("reads the whole plan and counts the reported usage with closesEarly: false", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });

@@ -82,7 +82,7 @@ const missesOf = (answers: readonly CacheAnswer[]): readonly string[] =>
     return read >= before ? [] : [`request ${at} read ${read} of ${before} blocks`];
   });
 
-it("anthropicMessages with cache: each request of 100 iterations reads all that the previous request cached", async () => {
+it("anthropicMessages with cache: each of 100 requests reads everything that the previous request cached", async () => {
   const { answers } = await serve({ iterations: 100 }, () => ({}));
   expect(answers).toHaveLength(100);
   expect(missesOf(answers)).toEqual([]);
@@ -153,7 +153,7 @@ const steps = fc.array(fc.record({ calls: fc.integer({ min: 1, max: 40 }), hints
   maxLength: 12,
 });
 
-it("anthropicMessages with cache: always reads the last cache entry, for any numbers of calls and steering messages", async () => {
+it("anthropicMessages with cache: always reads the last cache entry, for any number of calls and steering messages", async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (plan, hasContext) => {
       const control = createLoopControl();

@@ -85,7 +85,7 @@ describe("createConversation with watchPromptCache", () => {
 const messages: readonly Message[] = [{ role: "user", content: "Look around." }];
 
 describe("watchPromptCache().startWith", () => {
-  it("counts the whole last request of the earlier run as the prefix of the first request", async () => {
+  it("counts the earlier run's whole last request as the prefix of the first request", async () => {
     const { result } = await playWatched(rounds(6));
     const next = await playWatched(rounds(1), {
       messages: [...result.messages, { role: "user", content: "And?" }],

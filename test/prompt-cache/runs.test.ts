@@ -91,7 +91,7 @@ it("watchPromptCache: going back to the first model does not break the cache", a
   expect(recording.of("cache-break")[0]?.lostBytes).toBe(first?.bytes);
 });
 
-it("watchPromptCache: withRetry, withFallback and recordTo report each request for the provider that sends the request", async () => {
+it("watchPromptCache: withRetry, withFallback and recordTo report each request for the provider that sends it", async () => {
   const busy = fail({ status: 529, message: "Busy" });
   const first = createMockProvider([busy, busy, text("Hi")], { id: "first" });
   const second = createMockProvider([text("Hello")], { id: "second" });
@@ -209,7 +209,7 @@ it("expectPrefix: throws an error that names the first requests with a cache bre
   expect(() => expectPrefix(result, 0)).not.toThrow();
 });
 
-it("expectPrefix: throws for a run that was not watched, and for an invalid share", async () => {
+it("expectPrefix: throws for a run that was not watched and for an invalid share", async () => {
   const result = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages });
   expect(() => expectPrefix(result)).toThrow("The run did not watch the prompt cache. Pass middleware: [watchPromptCache()]");
   expect(() => expectPrefix(result, 95)).toThrow(expect.objectContaining({ code: "invalid-option" }));

@@ -67,7 +67,7 @@ describe("withFallback with a silent provider", () => {
     await ended;
   });
 
-  it("ignores heartbeats of a provider that was replaced", async () => {
+  it("ignores heartbeats from a provider that was replaced", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -108,7 +108,7 @@ describe("withFallback after a provider has failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("calls the failed provider first again in the next request by default", async () => {
+  it("by default, calls the failed provider first again in the next request", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 

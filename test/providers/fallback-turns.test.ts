@@ -33,7 +33,7 @@ describe("withFallback with a paused message to continue", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("calls first the provider that the metadata of the message names", async () => {
+  it("first calls the provider named in the message's metadata", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
     const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);

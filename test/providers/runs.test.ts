@@ -66,7 +66,7 @@ describe("the usage of attempts of withFallback", () => {
   const pricing: Pricing = ({ totalTokens }, { provider, model }) =>
     totalTokens * (prices.get(`${provider} ${model}`) ?? Number.NaN);
 
-  it("is counted for every attempt, at the prices of the provider that made the attempt", async () => {
+  it("is counted for every attempt, at the prices of its provider", async () => {
     const a = named("a", [[tokens(3), text("Half"), lost]]);
     const b = named("b", [
       [tokens(5), lost],
@@ -91,7 +91,7 @@ describe("the usage of attempts of withFallback", () => {
     ]);
   });
 
-  it("counts towards limits.maxTokens even if the attempt is discarded", async () => {
+  it("counts toward limits.maxTokens even if the attempt is discarded", async () => {
     const a = named("a", [[tokens(90), toolCall("work"), lost], busy]);
     const b = named("b", [[toolCall("work"), tokens(20)], text("Hi.")]);
     const { result } = play([], { provider: withFallback([a, b]), tools: [tool("work", () => 1)], limits: { maxTokens: 100 } });
@@ -100,7 +100,7 @@ describe("the usage of attempts of withFallback", () => {
 });
 
 describe("preToolText of a run with withFallback", () => {
-  it("applies if the provider that answers has the listed family", async () => {
+  it("applies if the provider that answers belongs to the listed family", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const middleware = [preToolText({ endAfterTextFamilies: ["novelai"] })];
     const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], middleware });
@@ -195,7 +195,7 @@ describe("runToolLoop with withRetry and withFallback", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("sends a paused message after a crash to the provider that sent the pause", async () => {
+  it("sends a paused message after a crash to the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
       // Before the crash, the run had got only the first half of the message.

@@ -14,12 +14,12 @@ const wrappers: { readonly [name: string]: (provider: Provider) => Provider } = 
   observeProvider: (provider) => observeProvider(provider, () => undefined),
 };
 
-it.for(Object.entries(wrappers))("%s keeps fields of a provider that a later version may add", ([, wrap]) => {
+it.for(Object.entries(wrappers))("%s keeps provider fields that a later version may add", ([, wrap]) => {
   const provider = { ...createMockProvider([], { id: "a", model: "m", family: "f" }), tastesTools: true };
   expect(wrap(provider)).toMatchObject({ id: "a", model: "m", family: "f", tastesTools: true });
 });
 
-it.for(Object.entries(wrappers))("%s reads the fields of a class", ([, wrap]) => {
+it.for(Object.entries(wrappers))("%s reads the fields of a class instance", ([, wrap]) => {
   class Own implements Provider {
     readonly #model = "m";
     readonly id = "a";
@@ -36,7 +36,7 @@ it.for(Object.entries(wrappers))("%s reads the fields of a class", ([, wrap]) =>
   expect(wrap(new Own())).toMatchObject({ id: "a", model: "m", family: "m" });
 });
 
-it("wrapProvider: passes on what the provider can do, and what the wrapper changes", async () => {
+it("wrapProvider: passes on the provider's abilities and the wrapper's changes", async () => {
   let requests = 0;
   const provider = createMockProvider([text("Hello.")], { compacts: true });
   const counted = wrapProvider(provider, {

@@ -38,7 +38,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
-  it("calls execute with the defaults and transforms of the schema applied", async () => {
+  it("calls execute with the schema's defaults and transforms applied", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "Oslo", days: "3" }),
@@ -52,7 +52,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     ]);
   });
 
-  it("sends the model the path of each problem of invalid arguments", async () => {
+  it("sends the model the path of each problem in invalid arguments", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "O", days: "soon" }),

@@ -60,7 +60,7 @@ describe("anthropicMessages: a transcript with work of the service", () => {
     ]);
   });
 
-  it("is continued if the service paused it, and not without the tool", async () => {
+  it("continues after the service paused it, but not without the tool", async () => {
     const { messages } = await play([text("So."), search, finish("paused")]);
     expect(await send(messages, { serverTools: [searchTool] })).toEqual([
       ["user", "text"],

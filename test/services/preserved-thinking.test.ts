@@ -115,7 +115,7 @@ describe("strictService: preserved thinking", () => {
     });
   });
 
-  it("is refused if a block in the middle is left out", async () => {
+  it("is refused if a block in the middle is missing", async () => {
     const service = strictService("anthropic-preserved-thinking", { answers: [[reasoning("So."), text("Yes.")]] });
     const body = await talk();
     const { answer } = await send(service, body);
@@ -130,7 +130,7 @@ describe("strictService: preserved thinking", () => {
     );
   });
 
-  it("completes in a run whose system text changes, with a report", async () => {
+  it("completes with a report in a run whose system text changes", async () => {
     const look = defineTool({
       name: "look",
       description: "Looks",

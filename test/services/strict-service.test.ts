@@ -71,7 +71,7 @@ const run = (provider: Provider): ReturnType<typeof runToolLoop> => runToolLoop(
 describe.each(strictRows.map((row) => [titleOf(row), row] as const))(
   "strictService: the endings of %s",
   (_title, { kind, connect }) => {
-    it("are those of the script", async () => {
+    it("come from the script", async () => {
       const endings: readonly (readonly [message: MockMessage, status: string, reason: string, more?: string])[] = [
         [[text("So."), finish("length")], "completed", "length"],
         [fail({ status: 503, message: "Overloaded" }), "error", "provider-error", "overloaded"],
@@ -146,7 +146,7 @@ describe("strictService", () => {
     ]);
   });
 
-  it("reports an error inside of a stream", async () => {
+  it("reports an error inside a stream", async () => {
     const service = strictService("openai-chat", { answers: [[text("So."), failInBand(providerError("overloaded", "Busy."))]] });
     const result = await run(openaiChat({ client: client(service), model: "gpt-4.1" }));
     expect([result.status, result.reason.kind]).toEqual(["error", "provider-error"]);
@@ -168,7 +168,7 @@ describe("strictService", () => {
     await expect(fetch(`${url}/v1/messages`, { ...init, body: JSON.stringify(body) })).rejects.toThrow("fetch failed");
   });
 
-  it("refuses an address that it does not have, and a body that is not JSON", async () => {
+  it("refuses an unknown address and a body that is not JSON", async () => {
     const service = strictService("anthropic");
     const lost = await service.fetch("https://service.test/v1/chat/completions", { method: "POST", body: "{}" });
     const unreadable = await service.fetch("https://service.test/v1/messages", { method: "POST", body: "{" });
@@ -187,13 +187,13 @@ describe("strictService", () => {
     expect(make).toThrow(expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option }) }));
   });
 
-  it("throws a TypeError for an invalid message of the script", () => {
+  it("throws a TypeError for an invalid message in the script", () => {
     expect(() => strictService("mistral", { answers: ["Hi" as unknown as MockMessage] })).toThrow(
       new TypeError('Message 0 in the script of the mock provider is a string. Write text("...") for text from the model.'),
     );
   });
 
-  it("plays oddities that exclude each other in turn", async () => {
+  it("simulates oddities that exclude each other in turn", async () => {
     const service = strictService("mistral", { answers: [answers[0] ?? []], oddities: true });
     const fragments = new Map<number, unknown[]>();
     const stream = await client(service).chat.completions.create({ ...question, model: "mistral-large-4", stream: true });

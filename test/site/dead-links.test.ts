@@ -22,7 +22,7 @@ it("findDeadLinks: accepts links to files, folders and headings, with any base",
   expect(findDeadLinks(folder, "/base/")).toEqual([]);
 });
 
-it("findDeadLinks: names the page and the target of a link that leads nowhere", () => {
+it("findDeadLinks: names the page and the target of a dead link", () => {
   const folder = build({
     "index.html": '<a href="/guides/b.html">B</a><img src="/q.svg"><a href="/guides/a.html#part">A</a><a href="#top">top</a>',
     "guides/a.html": "",
@@ -35,7 +35,7 @@ it("findDeadLinks: names the page and the target of a link that leads nowhere", 
   ]);
 });
 
-it("findDeadLinks: names a link that leaves the base of the site", () => {
+it("findDeadLinks: names a link that leaves the site's base", () => {
   const folder = build({ "index.html": '<a href="/guides/a.html">A</a><a href="guides/a.html">A</a>', "guides/a.html": "" });
   expect(findDeadLinks(folder, "/base/").map((problem) => problem.replaceAll(folder, "site"))).toEqual([
     "site/index.html: /guides/a.html: is not below /base/",

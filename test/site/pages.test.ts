@@ -15,13 +15,13 @@ describe("the pages of the site", () => {
     expect(links.filter((link) => link === `/${page.replace(/\.md$/, "")}`)).toHaveLength(1);
   });
 
-  it("a page of docs keeps its path below docs, and its links lead to pages of the site", () => {
+  it("a docs page keeps its path below docs, and its links lead to pages of the site", () => {
     const page = texts.get("tutorial/1-answer.md");
     expect(page).toContain("[Providers](../guides/providers.md)");
     expect(page).toContain("[the model looks up an order](./2-tool.md)");
   });
 
-  it("a linked example is a page with its code, which the search leaves out", () => {
+  it("a linked example becomes a page with its code, which the search ignores", () => {
     expect(texts.get("guides/approvals-and-gates.md")).toContain("(../source/examples/approval-inbox/inbox.ts.md)");
     const page = texts.get("source/examples/approval-inbox/inbox.ts.md");
     expect(page).toContain("search: false");
@@ -33,7 +33,7 @@ describe("the pages of the site", () => {
     expect(texts.get("contents.md")).toContain("](./guides/providers.md)");
   });
 
-  it("pictures are copied to the place where their pages link them", () => {
+  it("pictures are copied to where their pages link to them", () => {
     expect(texts.get("index.md")).toContain("](./promises/goes-on.svg)");
     expect(copies.get("promises/goes-on.svg")).toBe("docs/promises/goes-on.svg");
   });
@@ -43,7 +43,7 @@ describe("the sidebar", () => {
   const titleOf = (path: string): string => `Title of ${path}`;
   const routeOf = (path: string): string | undefined => (path === "docs/llms.md" ? undefined : `/${path}`);
 
-  it("puts a page into the list that names it, and otherwise into the first group of tasks", () => {
+  it("puts a page into the list that names it, or else into the first group of tasks", () => {
     const contents = `Read [one](tutorial/1.md), then [a](guides/a.md).
 
 ## I want to ...

@@ -98,7 +98,7 @@ describe("the playground", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends nothing to anywhere: every request is for a file of the page", async () => {
+  it("sends no request except for files of the page", async () => {
     const page = await open(`${head}
 fetch("https://elsewhere.example/").catch(() => {});
 export const script = [text("Hello.")];`);
@@ -122,7 +122,7 @@ export const script = [toolCall("pay"), text("Then I do not pay.")];`);
     expect(problems).toEqual([]);
   });
 
-  it("answers the question of a tool, and then a wait", async () => {
+  it("answers a tool's question and then a wait", async () => {
     const page = await open(`import { ask } from "turnwright";
 ${head}
 const pay = defineTool({

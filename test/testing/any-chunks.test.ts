@@ -32,7 +32,7 @@ const chunks: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ type: fc.constant("error"), error }),
 );
 
-it("replayFrom: plays random chunks as recorded, from memory and from a file", async () => {
+it("replayFrom: replays random chunks as recorded, from memory and from a file", async () => {
   const file = join(folder, "any-chunks.jsonl");
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(chunks, { maxLength: 6 }), { maxLength: 4 }), fc.boolean(), async (streams, onDisk) => {

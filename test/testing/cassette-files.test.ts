@@ -95,7 +95,7 @@ describe("replayFrom", () => {
     return file;
   };
 
-  it("plays a truncated file up to the last complete line", async () => {
+  it("replays a truncated file up to the last complete line", async () => {
     const file = await made("torn.jsonl");
     const whole = readFileSync(file, "utf8");
     const end = whole.indexOf(" you");
@@ -112,7 +112,7 @@ describe("replayFrom", () => {
     expect(readFileSync(file, "utf8")).toBe(whole.slice(0, end));
   });
 
-  it("plays a file that lacks only the last line end", async () => {
+  it("replays a file that lacks only the last line break", async () => {
     const file = await made("unended.jsonl");
     truncateSync(file, statSync(file).size - 1);
     const torn: CutLine[] = [];

@@ -5,7 +5,7 @@ import { script, textsOf, user, ask, echo, sum, record, complaintOf } from "./ca
 import { play, request, setUp } from "./play.ts";
 
 describe("replayFrom", () => {
-  it("plays the recording of an equal request, whatever the order of the requests", async () => {
+  it("replays the recording of an equal request, whatever the order of the requests", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("a")));
     const asked = [ask("b"), ask("a"), ask("a", { iteration: 7 })];
     expect(await Promise.all(asked.map(async (one) => textsOf(await play(provider, one))))).toEqual(["1", "0", "2"]);

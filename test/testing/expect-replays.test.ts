@@ -78,13 +78,13 @@ it.for<readonly [what: string, run: (journal: Journal) => Promise<LoopResult>, s
   for (const part of said) expect(String(error)).toContain(part);
 });
 
-it("expectReplays: returns the result of a run that replays the same", async () => {
+it("expectReplays: returns the result of a run whose replay is the same", async () => {
   count = 0;
   const result = await expectReplays(runWith("search", [good]));
   expect([result.text, count]).toEqual(["Done.", 1]);
 });
 
-it("expectReplays: passes on the error of a run that fails", async () => {
+it("expectReplays: passes on the error of a failed run", async () => {
   await expect(expectReplays(() => Promise.reject(new Error("No network.")))).rejects.toThrow("No network.");
 });
 

@@ -45,7 +45,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws in a replay that is read further than the recording", async () => {
+  it("throws in a replay that reads further than the recording", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("after a recorded abort, replays further chunks only when the signal fires", async () => {
+  it("replays further chunks after a recorded abort only when the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -121,7 +121,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("with timing: true, replays times and heartbeats until the signal fires", async () => {
+  it("replays times and heartbeats until the signal fires with timing: true", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -206,7 +206,7 @@ describe("recordTo and replayFrom: a stream", () => {
 });
 
 describe("recordTo: options.redact", () => {
-  it("receives a copy of each chunk and the number of the stream", async () => {
+  it("receives a copy of each chunk and the number of its stream", async () => {
     const given: ModelChunk = { type: "provider-metadata", item: { key: "sk" } };
     const seen: unknown[] = [];
     const provider = recordTo(
@@ -247,7 +247,7 @@ describe("recordTo: options.redact", () => {
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
 
-  it("leaves an error out of the recording if redact throws for the error", async () => {
+  it("omits an error from the recording if redact throws for it", async () => {
     const cassette = memoryCassette();
     const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
       if (chunk.type === "error") throw new Error("not this one");

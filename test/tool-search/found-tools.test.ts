@@ -88,7 +88,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(outcomes).toEqual(["find_tools: completed", "alpha: blocked"]);
   });
 
-  it("needs a decision of approve", async () => {
+  it("needs a decision from approve", async () => {
     const asked: string[] = [];
     const policy = ({ name }: { readonly name: string }): { readonly kind: "approve" } | { readonly kind: "deny" } => {
       asked.push(name);

@@ -197,7 +197,7 @@ describe("withToolSearch", () => {
     expect(provider.requests.map(toolNames)[1]).toEqual(["x_find_tools", "x_outer_two"]);
   });
 
-  it("works outside of a run, for example in a test of find_tools", () => {
+  it("works outside a run, for example in a test of find_tools", () => {
     const tools = withToolSearch([deferredTool("alpha"), clock]);
     const answer: unknown = tools.executeTool("find_tools", { query: "alpha" }, {} as ToolContext);
     expect(answer).toMatchObject({ success: true, data: { tools: [{ name: "alpha" }] } });
@@ -219,7 +219,7 @@ describe("withToolSearch", () => {
     expect(outcomesOf(await result)).toEqual(["find: completed", expect.stringContaining("invalid-input")]);
   });
 
-  it("does not find tools that a filter removes", async () => {
+  it("does not find tools removed by a filter", async () => {
     const tools = withFilter(withToolSearch([deferredTool("delete_all"), deferredTool("delete_one")]), [
       "find_tools",
       "delete_one",

@@ -45,7 +45,7 @@ describe("tracing: the content of messages and results", () => {
     );
   });
 
-  it("names the changes of a request, without credentials", async () => {
+  it("names the changes in a request, without credentials", async () => {
     const change = { by: "service", field: "messages.1.content.0", action: "removed", reason: "sk-abc123def456ghi789" } as const;
     const provider = createMockProvider([[chunk({ type: "request-adjusted", changes: [change] }), text("ok")]]);
     const scene = traceAll({}, { provider });
@@ -58,7 +58,7 @@ describe("tracing: the content of messages and results", () => {
     ]);
   });
 
-  it("follows the semantic conventions, without credentials and bytes of files", async () => {
+  it("follows the semantic conventions, without credentials and file bytes", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);
     const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];

@@ -130,7 +130,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
     `);
   });
 
-  it("record a suspension and, after the resume, only new work", async () => {
+  it("record a suspension and, after the run is resumed, only new work", async () => {
     const journal = memoryJournal();
     const tools = [tool("pay", () => "paid"), tool("look", () => "seen")];
     const middleware: readonly Middleware[] = [approve(({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }))];

@@ -79,7 +79,7 @@ describe("tracing: span attributes", () => {
     expect(chat?.["gen_ai.response.finish_reasons"]).toEqual(reasons);
   });
 
-  it("have at most 128 characters, even for tool names that the model has invented", async () => {
+  it("have at most 128 characters, even for tool names invented by the model", async () => {
     const scene = trace(() => [toolCall("x".repeat(10_000))], {
       middleware: [detectLoops({ threshold: 2, action: "stop" })],
     });

@@ -37,7 +37,7 @@ describe("observeRuns: the observer", () => {
     ]);
   });
 
-  it("is started for each run with the same options, whether the runs are parallel or sequential", async () => {
+  it("is started once for each run with the same options, whether the runs are parallel or sequential", async () => {
     const { lines, start } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observed(
@@ -133,7 +133,7 @@ describe("observeRuns: an observed run", () => {
     expect(watched.reason).toEqual(plain.reason);
   });
 
-  it("reports yielded chunks, but not the return value of a stream", async () => {
+  it("reports yielded chunks, but not a stream's return value", async () => {
     const { lines, start } = createLog();
     const end = { done: true, value: { type: "text-delta", text: "No." } };
     const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });

@@ -9,7 +9,7 @@ import { aiSdkModel, type AiSdkLanguageModel, type AiSdkModelOptions } from "tur
 
 const [v2, v3, v4] = [createV2({ apiKey: "k" }), createV3({ apiKey: "k" }), createV4({ apiKey: "k" })];
 
-it("aiSdkModel: accepts models of all three generations of provider packages", () => {
+it("aiSdkModel: accepts models from all three generations of provider packages", () => {
   const provider = aiSdkModel({ model: v4("gpt-5") });
   expectTypeOf(provider).toEqualTypeOf<Provider>();
   expect(provider).toMatchObject({ id: "openai.responses", model: "gpt-5" });
@@ -23,14 +23,14 @@ it("aiSdkModel: accepts a model with middleware", () => {
   expect(aiSdkModel({ model, id: "openai" })).toMatchObject({ id: "openai", model: "gpt-5" });
 });
 
-it("aiSdkModel: accepts provider tools of all three generations", () => {
+it("aiSdkModel: accepts provider tools from all three generations", () => {
   for (const { tools } of [v2, v3, v4]) {
     const options: AiSdkModelOptions = { model: v4("gpt-5"), providerTools: { web_search: tools.webSearch({}) } };
     expect(aiSdkModel(options).model).toBe("gpt-5");
   }
 });
 
-it("aiSdkModel: rejects a model id and models of another kind", () => {
+it("aiSdkModel: rejects a model id and models of other kinds", () => {
   // @ts-expect-error only a gateway can resolve an id
   expect(() => aiSdkModel({ model: "openai/gpt-5" })).toThrow(/"model" is .*, but must be an AI SDK language model object/);
   // @ts-expect-error an embedding model is not a language model

@@ -7,7 +7,7 @@ import type { McpClientV1, McpClientV2 } from "../../src/mcp/mcp-client.ts";
 
 const info = { name: "test", version: "1.0.0" };
 
-it("createMcpRegistry: accepts the clients of both SDK generations", async () => {
+it("createMcpRegistry: accepts clients from both SDK generations", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];

@@ -73,7 +73,7 @@ describe("compareRuns", () => {
     expect([firstDifference, left.iterations, right.iterations, right.calls]).toEqual([1, 2, 4, 3]);
   });
 
-  it("compares the model and the output", async () => {
+  it("compares the models and the outputs", async () => {
     const left = await runScript([text("Yes.")]);
     const right = await runScript([], { provider: createMockProvider([text("No.")], { model: "other" }) });
     expect(compareRuns(left, right).iterations).toMatchObject([
@@ -116,7 +116,7 @@ describe("compareRuns", () => {
     expect(firstDifference).toBe(0);
   });
 
-  it("excludes from the totals of both runs the iterations that a rerun replayed", async () => {
+  it("excludes replayed iterations of a rerun from the totals of both runs", async () => {
     const timed: MockScript = ({ iteration }) => [
       wait(100),
       iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),

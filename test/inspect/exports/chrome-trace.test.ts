@@ -157,7 +157,7 @@ describe("toChromeTrace", () => {
     expect(completeEvents(events).filter(({ name }) => name === "nested run")).toHaveLength(2);
   });
 
-  it("never overlaps events of one lane, whatever the times of the calls", () => {
+  it("never overlaps events in one lane, whatever the times of the calls", () => {
     const times = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 12 });
     fc.assert(
       fc.property(times, (list) => {

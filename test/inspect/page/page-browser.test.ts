@@ -59,7 +59,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("selects the event of a link, also after the back button and a reload", async () => {
+  it("selects the event named in a link, also after going back and after a reload", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
     await withPage(opening, async ({ page, open }) => {
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
@@ -180,7 +180,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("has no horizontal scrolling on a screen of 400 pixels", async () => {
+  it("needs no horizontal scrolling on a screen of 400 pixels", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
       await expect.poll(() => page.locator(".transcript").isVisible()).toBe(false);

@@ -90,7 +90,7 @@ describe("the prepare function of defineAgentTool", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it("can start a nested run itself, whose usage counts once", async () => {
+  it("can itself start a nested run whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
     const asks = defineAgentTool({
       name: "agent",
@@ -177,7 +177,7 @@ describe("the toResult function of defineAgentTool", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("reports by default how a failed nested run ended, and the text of the run", async () => {
+  it("by default, reports how a failed nested run ended and the run's text", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({

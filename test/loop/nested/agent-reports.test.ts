@@ -81,7 +81,7 @@ describe("the result of an agent tool whose run", () => {
     expect([answer?.outcome, answer?.result]).toEqual(["completed", report]);
   });
 
-  it("ends by a tool with an image has the image too", async () => {
+  it("includes the image of a tool that ends the run", async () => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Draws",
@@ -109,7 +109,7 @@ describe("the report of a member of a team whose run", () => {
 });
 
 describe("result.calls of a run that a tool has ended", () => {
-  it("marks the calls that ended it", async () => {
+  it("marks the calls that ended the run", async () => {
     const { calls } = await play([[toolCall("look"), toolCall("submit")]], { tools }).result;
     expect(calls.map(({ name, endTurn }) => [name, endTurn])).toEqual([
       ["look", undefined],

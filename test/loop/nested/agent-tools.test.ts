@@ -82,7 +82,7 @@ describe("a tool from defineAgentTool", () => {
     expect([outcomesOf(gated), provider.calls]).toEqual([["call_i0_0: blocked", "call_i0_1: blocked"], 1]);
   });
 
-  it("has its result in call order among ordinary calls of the same batch", async () => {
+  it("has its result in call order among the ordinary calls of its batch", async () => {
     const clock = createTestClock();
     const child = nesting("agent tool", "agent", (args) => ({
       messages: question,
@@ -115,7 +115,7 @@ describe("a tool from defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes a call that runs while another call throws FatalToolError, but starts no call afterwards", async () => {
+  it("finishes a call that is running when another call throws FatalToolError, but starts no call afterwards", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

@@ -69,7 +69,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a FatalToolError inside an agent cancels the waiting calls of the agent", async () => {
+it("a FatalToolError inside an agent cancels the agent's waiting calls", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -138,7 +138,7 @@ it("a sequential call that follows an agent call runs even if the agent was drai
   await checkOver(stage, result);
 });
 
-it("a FatalToolError from the toResult of an agent cancels the waiting calls in the same batch", async () => {
+it("a FatalToolError from an agent's toResult cancels the waiting calls in the same batch", async () => {
   const control = createLoopControl();
   let finish = (): void => {};
   const stage = setUp(["agent", "pay", "slow"], (work) => [

@@ -106,7 +106,7 @@ describe("a call that waits for approval in a nested run", () => {
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });
 
-  it("does not run, and its decision is no error, if the nested run is killed by its own control", async () => {
+  it("does not run if the nested run is killed by its own control, and its decision causes no error", async () => {
     const ran: string[] = [];
     const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
     const inner = createMockProvider(() => toolCall("pay"));

@@ -119,7 +119,7 @@ it('runNested rejects with "depth-exceeded", "invalid-option" or "unknown-option
   expect(playing.provider.calls).toBe(2);
 });
 
-it("runNested rejects for a context that no run has made", async () => {
+it("runNested rejects a context that no run has created", async () => {
   const context = { context: undefined, idempotencyKey: "" };
   await expect(runNested(context, { messages: question })).rejects.toThrow("Only the context of a tool");
 });

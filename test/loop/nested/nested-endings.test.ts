@@ -185,7 +185,7 @@ describe("nested runs that a tool call has started", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason.kind)).toEqual(["aborted", "aborted", "answered"]);
   });
 
-  it("cannot be started after the end of the call", async () => {
+  it("cannot be started after the call has ended", async () => {
     const clock = createTestClock();
     let context: ToolContext | undefined;
     const provider = createMockProvider(() => text("x"));

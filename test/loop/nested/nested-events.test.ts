@@ -34,7 +34,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(3);
   });
 
-  it("come between the start and the end of the call, with one end for each start", async () => {
+  it("come between the start and the end of the call, with exactly one end for each start", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c", { chunks: 1 })], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.result;
@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("wait for a slow reader, and make the nested model wait, without a timeout", async () => {
+  it("wait for a slow reader and make the nested model wait, without a timeout", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));

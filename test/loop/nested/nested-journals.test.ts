@@ -134,7 +134,7 @@ describe("a journal step that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves no outcome for another call that this failure interrupts", async () => {
+  it("leaves no outcome for another call interrupted by this failure", async () => {
     const { open } = failingOnce("i0/call/1/ok/outcome");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });

@@ -8,7 +8,7 @@ const pricing: Pricing = ({ totalTokens }) => totalTokens / 8;
 const ok = tool("ok", () => "fine");
 
 describe.for(kinds)("a run inside an %s", (kind) => {
-  it("adds its usage once to the outer run", async () => {
+  it("adds its usage to the outer run once", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [100, 1_000]), { tools: [ok] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
     const result = await playing.result;
@@ -17,7 +17,7 @@ describe.for(kinds)("a run inside an %s", (kind) => {
     expect([result.iterations, result.streamResults.length]).toEqual([2, 2]);
   });
 
-  it("adds its usage once over three levels", async () => {
+  it("adds its usage once across three levels", async () => {
     const grandchild = scripted([kind, "grandchild"], callAndAnswer("ok", [10_000, 100_000]), { tools: [ok] });
     const child = scripted([kind, "child"], callAndAnswer("grandchild", [100, 1_000]), { tools: [grandchild.tool] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
@@ -106,7 +106,7 @@ describe.for(kinds)("a run inside an %s", (kind) => {
     },
   );
 
-  it("has no known cost if the cost of one iteration is unknown", async () => {
+  it("has no known cost if the cost of any iteration is unknown", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [10, 20]), { tools: [ok], pricing: () => undefined });
     const result = await play(callAndAnswer("child"), { tools: [child.tool], pricing }).result;
     expect(spendingOf(result)).toEqual([32, undefined, 2]);

@@ -58,7 +58,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
     expect([result.reason.kind, result.costUSD]).toEqual(["max-cost", width === 2 ? 300 : 400]);
   });
 
-  it("all complete if the budget allows it, although the outer run was expensive", async () => {
+  it("all complete if the budget allows it, even though the outer run was expensive", async () => {
     const { result, provider } = await run(kind, 8, { costs: [100, 1], limits: { maxCostUSD: 250 } });
     expect([result.text, provider.calls, result.costUSD]).toEqual(["Done.", 16, 117]);
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(Array.from({ length: 8 }, () => "completed"));
@@ -69,7 +69,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
     expect([result.text, endedAt]).toEqual(["Done.", 40]);
   });
 
-  it("end at a stop while they wait for the budget", async () => {
+  it("end on a stop while they wait for the budget", async () => {
     const control = createLoopControl();
     const work = tool("ok", () => void control.stop());
     const { result, provider } = await run(kind, 8, { limits: { maxTokens: 250 }, control, work });
@@ -78,7 +78,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
 });
 
 describe("a nested run in a tool that starts early", () => {
-  it("does not wait for the stream that waits for it", async () => {
+  it("does not wait for a stream that is waiting for it", async () => {
     const provider = createMockProvider(() => stream(text("Early.")));
     const early = tool("early", async (_args, context) => (await runNested(context, { messages: question, provider })).text, {
       eager: true,

@@ -68,7 +68,7 @@ function checkEvents({ recording, stage }: Ended): void {
 const runs = Number(process.env["TREES"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("a random tree of nested runs that is ended from outside releases everything", { timeout: 600_000 }, async () => {
+it("a random tree of nested runs that is ended from outside releases all resources", { timeout: 600_000 }, async () => {
   const listeners = countListeners();
   const check = async (tree: Plan, end: End): Promise<void> => {
     const ended = await run(tree, memoryJournal(), end);

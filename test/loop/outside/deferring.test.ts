@@ -48,7 +48,7 @@ describe("a call whose result comes from outside", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("fails with the error from the decision, which the model reads", async () => {
+  it("fails with the error from the decision, which is shown to the model", async () => {
     const { start } = setUp();
     const answers: LoopOptions["answers"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
     const result = await start({ journal: await savedOf(start()), answers }).result;
@@ -117,7 +117,7 @@ describe("a call whose result comes from outside", () => {
     ]);
   });
 
-  it("has a journal record for the wait and a journal record for the result", async () => {
+  it("has one journal record for the wait and one for the result", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;

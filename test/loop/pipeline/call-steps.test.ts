@@ -63,7 +63,7 @@ describe("the callbacks and events of a call", () => {
     ]);
   });
 
-  it("come phase by phase for all calls of the batch", async () => {
+  it("come phase by phase for all calls in the batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
@@ -72,7 +72,7 @@ describe("the callbacks and events of a call", () => {
     ]);
   });
 
-  it("are only tool-end for a call that the gate blocks", async () => {
+  it("consist only of tool-end for a call that the gate blocks", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
     expect(log).toEqual(["iteration 0", "end enrich", "iteration", "iteration 1"]);
@@ -150,7 +150,7 @@ describe("the event hidden-notice of a deliberate tool", () => {
     return { told: playing.recording.of("hidden-notice")[0]?.args, given };
   };
 
-  it("has the arguments of the call", async () => {
+  it("contains the arguments of the call", async () => {
     const args = { query: "tides", options: [{ limit: 3, exact: true, near: null }] };
     expect((await argsTold(args)).told).toEqual(args);
   });

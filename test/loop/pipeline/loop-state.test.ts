@@ -34,7 +34,7 @@ describe("result.streamResults", () => {
     expect([result.status, result.streamResults.map((each) => each.status)]).toEqual([status, ["tool-calls", status]]);
   });
 
-  it("has an entry for a stream that was interrupted", async () => {
+  it("has an entry for an interrupted stream", async () => {
     const playing = start([[text("Half"), stall()]]);
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
@@ -86,7 +86,7 @@ describe("the results of calls", () => {
 });
 
 describe("provider metadata", () => {
-  it("is collected over the iterations, and sent back with the message of the iteration", async () => {
+  it("is collected across iterations, and sent back with its iteration's message", async () => {
     const playing = start([
       [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
       [providerMetadata({ sign: 3 }), toolCall("look")],

@@ -170,7 +170,7 @@ describe("contextRestarts.stash", () => {
     expect(lookupsOf(playing).filter((lookup) => lookup !== undefined)).toEqual([]);
   });
 
-  it("is not called in a replay, because the recorded outcome has the item", async () => {
+  it("is not called in a replay, because the recorded outcome contains the item", async () => {
     const first = start(naming("k"), createNoting());
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));

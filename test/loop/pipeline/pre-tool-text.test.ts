@@ -118,7 +118,7 @@ describe("preToolText", () => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
-  it("ignores reasoning and text of an earlier iteration", async () => {
+  it("ignores reasoning and text from an earlier iteration", async () => {
     const thought = start("novelai", [[reasoning("Noted."), ...callsOf("plain")], text("An answer.")]);
     expect((await thought.result).reason.kind).toBe("answered");
     const earlier = start(undefined, [[text("Noted."), ...callsOf("plain")], callsOf("memory"), text("An answer.")]);
@@ -163,7 +163,7 @@ describe("preToolText", () => {
     ]);
   });
 
-  it("ends the run as completed in the last iteration that maxIterations allows", async () => {
+  it("ends the run as completed in the last iteration allowed by maxIterations", async () => {
     expect(await endOf([undefined, "Noted.", "memory"], { limits: { maxIterations: 1 } })).toBe(ended);
   });
 });
@@ -252,7 +252,7 @@ describe("requiresFollowUp", () => {
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it is ${received}, but must be true or false.`);
   });
 
-  it("in the definitions of a custom registry can end the run", async () => {
+  it("can end the run if set in the definitions of a custom registry", async () => {
     const inner = createToolRegistry(tools);
     const definitions = inner.definitions().map((one) => ({ ...one, requiresFollowUp: one.name !== "plain" }));
     const registry = { definitions: () => definitions, executeTool: inner.executeTool.bind(inner) };

@@ -107,7 +107,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe(5);
   });
 
-  it("makes ask() reject with the error of the decision, and the tool may handle this error", async () => {
+  it("makes ask() reject with the decision's error, which the tool may handle", async () => {
     const { start } = setUp((context) =>
       ask(context, { question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`),
     );
@@ -170,7 +170,7 @@ describe("a question that a tool asks", () => {
 });
 
 describe("runTool", () => {
-  it("passes the answers to a tool that asks, and returns the question that has no answer", async () => {
+  it("passes the answers to a tool that asks, and returns the question without an answer", async () => {
     const book = tool("book", (_, context) => twoQuestions(context, () => {}));
     expect(await runTool(book)).toMatchObject({ kind: "deferred", question: { text: "Which city?" } });
     expect(await runTool(book, {}, { answers: [{ city: "Oslo" }] })).toMatchObject({

@@ -104,7 +104,7 @@ describe("a question that a tool asks", () => {
     }
   });
 
-  it("with invalid fields, fails the call with an error for the model", async () => {
+  it("fails the call with an error for the model if its fields are invalid", async () => {
     for (const fields of [
       {},
       { question: " " },

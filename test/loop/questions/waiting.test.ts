@@ -137,7 +137,7 @@ describe("a question that waits in the process", () => {
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });
 
-  it("in a nested run, can be answered by each outer control", async () => {
+  it("can be answered by each outer control if it is asked in a nested run", async () => {
     const asking = tool("book", (_, context) => ask(context, { question: "Which city?", wait: true }));
     const own = createLoopControl();
     const inside = (): LoopOptions => ({
@@ -175,7 +175,7 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
   });
 
-  it("of a durable tool is recorded with the answer that fits, so that the next execution needs no control", async () => {
+  it("of a durable tool is recorded with the fitting answer, so that the next execution needs no control", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const schema = z

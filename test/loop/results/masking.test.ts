@@ -55,7 +55,7 @@ describe("maskResults", () => {
     expect(masksOf(provider.requests)).toEqual(["", "", "", "", "", ""]);
   });
 
-  it("never masks errors or the results of calls that did not run", async () => {
+  it("never masks errors or results of calls that did not run", async () => {
     const long = "x".repeat(8_000);
     const tools = [
       tool("search", () => long),
@@ -115,7 +115,7 @@ describe("maskResults", () => {
     });
   });
 
-  it("measures a result after processResults has shortened the result", async () => {
+  it("measures a result after processResults has shortened it", async () => {
     const { provider, result } = playIterations(2, {
       middleware: [maskResults({ keepIterations: 0 }), processResults({ processor: (_, output) => output.slice(0, 1_999) })],
     });

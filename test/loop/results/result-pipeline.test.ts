@@ -14,7 +14,7 @@ import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
 
 describe("processResults", () => {
-  it("runs the stages in order, each with the output of the previous stage", async () => {
+  it("runs the stages in order, passing each the output of the previous stage", async () => {
     const seen: unknown[] = [];
     const playing = start(texts(20_000), {
       processor: (toolName, output) => (seen.push(["processor", toolName, output.length]), output.slice(0, 64_000)),

@@ -54,7 +54,7 @@ describe("the usage of an extractor", () => {
     expect((await playing.result).costUSD).toBeUndefined();
   });
 
-  it("counts towards maxTokens of the run and of the outer run", async () => {
+  it("counts toward maxTokens of the run and of the outer run", async () => {
     const own = play([[toolCall("give"), turn]], {
       tools: [tool("give", () => "x")],
       middleware: [processResults(extracting())],
