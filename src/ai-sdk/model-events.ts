@@ -108,8 +108,8 @@ class MessageCalls {
   }
 
   /**
-   * Streams a call only if the call names a tool of the run. The service may run any other call itself, and chunks that were sent
-   * cannot be withdrawn.
+   * Streams a call only if it names one of the run's tools. The service may run any other call itself, and chunks that were sent cannot be
+   * withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
     // Ignores calls that the service runs, because the package sends them again once complete. Also ignores a second start with the same
@@ -362,7 +362,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Runs a function of the caller. Its errors and rejections must not end the iteration or the process. */
+/** Calls a function of the caller, whose errors and rejections must not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();

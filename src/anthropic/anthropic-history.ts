@@ -26,7 +26,7 @@ import { blockMedia, createMessageConverter, joinMessages } from "./messages-bod
 import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";
 
-/** Reads messages into a draft. Keeps content that only one model accepts, such as signatures of thinking, only if there is an `owner`. */
+/** Reads messages into a draft. Includes content that only one model accepts, such as thinking signatures, only if there is an `owner`. */
 function readAnthropicMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: MetadataReader | undefined): void {
   for (const message of messages) {
     const blocks = readGivenBlocks(message);

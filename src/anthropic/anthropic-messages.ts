@@ -82,7 +82,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   });
 }
 
-/** Returns the headers of a request. Its header of betas replaces the client's, so it repeats the client's betas. */
+/** Returns a request's headers. They repeat the client's betas, because the request's beta header replaces the client's. */
 function toHeaders(
   { apiVersion, betas, clientBetas }: MessagesSettings,
   dropsUnfit: boolean,

@@ -29,7 +29,7 @@ export interface MarkedRequest {
   readonly messages: readonly WireMessage[];
 }
 
-/** The newest request of a conversation. */
+/** The newest request of a conversation, with which the next one is compared. */
 interface Sent {
   readonly parts: readonly Part[];
   /** The indexes of the parts after which the server has written a cache entry. */
@@ -38,7 +38,7 @@ interface Sent {
   readonly kept: number | undefined;
 }
 
-/** A message of the run inside a joined message. */
+/** One of the run's messages inside a joined message. */
 interface Part {
   readonly wire: WireMessage;
   /** The joined message's index. */
@@ -172,7 +172,7 @@ function findChanged(parts: readonly Part[], { parts: before }: Sent, same: numb
   return undefined;
 }
 
-/** Counts the marks that the caller has set itself, in `extra` and on server tools. */
+/** Counts the cache marks that the caller has set itself, in `extra` and on server tools. */
 function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));

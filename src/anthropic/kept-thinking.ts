@@ -15,11 +15,11 @@ export interface Prefix {
 }
 
 export interface KeptThinking {
-  /** Remembers that the service refuses the thinking of these messages. Returns false if this was already known. */
+  /** Remembers that the service refuses these messages' thinking. Returns false if this was already known. */
   refuse(messages: readonly Message[]): boolean;
   /**
-   * Compares a request with the previous request of its run. If they differ, marks the thinking of all messages after the first difference
-   * as refused. Returns true if there was any.
+   * Compares a request with its run's previous one. If they differ, marks all thinking after the first difference as refused. Returns true
+   * if there was any.
    */
   compare(request: ModelRequest, prefix: Prefix): boolean;
   /** Returns the message without its thinking if the service would refuse that thinking. */

@@ -176,7 +176,10 @@ function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolea
   call.end(endArguments(call.text, cut));
 }
 
-/** Returns a block for the next request, or nothing if the service would reject it: cut-off thinking without a signature, or a server call with incomplete input. */
+/**
+ * Returns a block for the next request, or nothing if the service would reject it, such as cut-off thinking without a signature or a server
+ * call with incomplete input.
+ */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
   if (typeof type !== "string" || call?.first !== undefined) return [];

@@ -36,7 +36,7 @@ const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
 const maxListed = 10_000;
 
-/** How many bytes at the beginning of a file are searched for a NUL, which shows that the file is binary. */
+/** The number of bytes at the beginning of a file that are searched for a NUL byte, which marks the file as binary. */
 const inspectedBytes = 8_192;
 
 /**

@@ -42,8 +42,8 @@ function describeMatch(node: Selection["nodes"][number], maxValueLength: number)
 }
 
 /**
- * Writes a value as JSON, cut to `longest` UTF-16 units with "…" at the end. Reads no more of the value than it writes, because a
- * value can be a whole document.
+ * Writes a value as JSON, cut to `longest` UTF-16 units and ending with "…". Reads only as much as it writes, because a value can be a
+ * whole document.
  */
 function briefJson(value: unknown, longest: number): string {
   const pieces = piecesOf(value, longest);

@@ -94,10 +94,7 @@ function createCacheId(now: number): string {
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/**
- * Returns the time that is part of an id: when the result was stored, in milliseconds since 1970. Returns undefined if the id is
- * invalid.
- */
+/** Returns when a result was stored, in milliseconds since 1970, as its id says. Returns undefined if the id is invalid. */
 function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -190,7 +187,7 @@ export class LimitedStore {
     }
   }
 
-  /** Reads again what the store contains, because other caches and processes may write to the same store. */
+  /** Lists the store's contents again, because other caches and processes may write to the same store. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));

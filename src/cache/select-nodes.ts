@@ -89,10 +89,10 @@ function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge):
   functionRegister.set("length", { argTypes: length.argTypes, returnType: length.returnType, call });
 }
 
-/** How many instructions of a compiled pattern take as long as one step. */
+/** The number of pattern instructions that take as long as one step of a query. */
 const instructionsPerStep = 5;
 
-/** How many steps it costs to compile one instruction of a pattern. */
+/** The number of steps that compiling one pattern instruction costs. */
 const stepsToCompile = 10;
 
 /** Replaces the function `name` of the library, which would run patterns in exponential time. */
@@ -154,7 +154,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   }
 }
 
-/** This many levels of depth make a node cost one step more, because the library copies the node's path for each of its children. */
+/** A node costs one step more for each of this many levels of depth, because the library copies its path for each of its children. */
 const depthPerStep = 8;
 
 /** Returns the steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them. */

@@ -11,7 +11,7 @@ const slack = 200;
 
 const stride = 256;
 
-/** The number of lines, and the offset of every 256th line, beginning with the first. */
+/** The number of lines, and the offset of every 256th line, starting with the first. */
 interface LineStarts {
   readonly count: number;
   readonly starts: readonly number[];
@@ -58,8 +58,8 @@ function findStarts(text: string): LineStarts {
 }
 
 /**
- * Returns a function that finds the first place of the character at or after a position. The position must increase from call to
- * call.
+ * Returns a function that finds the first occurrence of the character at or after a position. Each call must pass a higher position than
+ * the last.
  */
 function createFinder(text: string, character: string): (from: number) => number {
   let found = -1;

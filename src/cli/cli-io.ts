@@ -10,11 +10,11 @@ export interface CliIO {
   /** The folder of this package. */
   readonly packageFolder: string;
   out(line: string): void;
-  /** Writes a line about progress or about a problem. */
+  /** Writes a line about progress or a problem. */
   note(line: string): void;
   /**
-   * Runs another command of this program in a separate process, and resolves to its exit code. Forwards its notes. Ends the process when
-   * the signal is aborted.
+   * Runs another command of this program in a separate process, and resolves to its exit code. Forwards its notes. Ends the process if the
+   * signal is aborted.
    */
   runSelf(args: readonly string[], how: SelfRun): Promise<number>;
   /** Asks the person at the terminal. Absent if nobody is there to answer. */

@@ -16,7 +16,7 @@ export interface Baseline {
   readonly reports: readonly EvalReport[];
   /** The cost of its evaluations now. 0 for a stored baseline. */
   readonly costUSD: number;
-  /** Removes the temporary files. The logs of trials are needed until then. */
+  /** Removes the temporary files, which contain the trials' logs. */
   remove(): Promise<void>;
 }
 

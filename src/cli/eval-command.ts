@@ -22,7 +22,7 @@ import { findEvalFiles, type FoundEvaluation, loadEvaluations } from "./eval-fil
 import { type EvalSettings, readEvalSettings } from "./eval-options.ts";
 import { writePrivate } from "./log-files.ts";
 
-/** An evaluation that runs, with the options from the command line. */
+/** An evaluation to run, with the options from the command line. */
 interface Job extends FoundEvaluation {
   readonly options: EvalOptions;
   /** The kept trials to play. Undefined for new trials. */
@@ -57,7 +57,7 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
   }
 }
 
-/** An error that nobody catches ends its trial, and the others go on. Returns the errors that belong to no trial. */
+/** Ends a trial that caused an error which nobody catches; the other trials continue. Returns errors that belong to no trial. */
 function catchStrays(io: CliIO): readonly string[] {
   const strays: string[] = [];
   if (io.catchErrors === undefined) return strays;
@@ -74,7 +74,7 @@ function catchStrays(io: CliIO): readonly string[] {
   return strays;
 }
 
-/** Chooses the cases or the kept trials of each evaluation. Evaluations without any are left out. */
+/** Chooses each evaluation's cases or kept trials. Leaves out evaluations without any. */
 async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalSettings, cwd: string): Promise<readonly Job[]> {
   const { shared, replay, cases } = settings;
   const withPaths = evaluations.map((found): Job => {
@@ -128,7 +128,7 @@ async function planReplays(jobs: readonly Job[], { replay, cases }: EvalSettings
   return planned;
 }
 
-/** Writes a test for each kept trial, with the recording of its model. */
+/** Writes a test for each kept trial, with its model's recording. */
 async function saveTests(jobs: readonly Job[], { saveTest: folder = "", runner }: EvalSettings, io: CliIO): Promise<void> {
   const { cwd } = io;
   const place = { folder: resolve(cwd, folder), runner: runner ?? (await findRunner(cwd)) };
@@ -219,7 +219,7 @@ interface Page {
   readonly io: CliIO;
 }
 
-/** Names the page that `evaluate` has written. Writes it again if it shows a comparison too. */
+/** Prints the path of the page that `evaluate` has written. Writes the page again if it must also show a comparison. */
 async function showPage({ evaluation, options }: Job, { report, comparison, io }: Page): Promise<void> {
   const { directory = false, replay } = options;
   if (directory === false) return;
@@ -253,7 +253,7 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
   }
 }
 
-/** A later comparison would take the missing trials and cases for a difference, so an incomplete baseline is not written. */
+/** Writes a baseline. Refuses an incomplete one, because a later comparison would take its missing trials and cases for a difference. */
 async function writeBaseline({ reports }: Results, { settings: { baseline }, io, signal }: Work): Promise<void> {
   if (baseline === undefined) return;
   if (!signal.aborted && !reports.some(isIncomplete)) return saveBaseline(resolve(io.cwd, baseline), reports);
@@ -267,7 +267,7 @@ interface Circumstances {
   readonly strays: readonly string[];
 }
 
-/** Throws a CliError if the command fails. Compared with another version, cases that failed before may fail again. */
+/** Throws a CliError if the command must fail. In a comparison, cases that failed in the other version may fail again. */
 function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped, strays }: Circumstances): void {
   if (isStopped) throw new CliError("Stopped.");
   if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside of trials: ${strays[0]}`);

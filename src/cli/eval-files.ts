@@ -69,7 +69,7 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   return all;
 }
 
-/** An object that lacks a part is an evaluation too, so that an error can name the part. */
+/** True for an evaluation, even if it lacks a part, so that an error can name that part. */
 function isEvaluation(value: unknown): value is Evaluation {
   return isRecord(value) && "cases" in value && [value["run"], value["check"]].some((part) => typeof part === "function");
 }

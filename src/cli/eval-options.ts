@@ -136,7 +136,7 @@ function readNumber(name: string, given: string | undefined, { text, fits }: Dem
   throw wrongUsage(`--${name} is "${given}", but must be ${text}.`);
 }
 
-/** An option with the value undefined would replace the one of the evaluation. */
+/** Removes undefined options, because they would replace the evaluation's own. */
 function omitUndefined<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

@@ -60,7 +60,7 @@ function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
   io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
 }
 
-/** Writes the page, and returns its path: `out`, or a path beside the log, or runs.html in the folder of the logs. */
+/** Writes the page and returns its path: `out`, a path beside the log, or runs.html in the logs' folder. */
 async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
   for (const log of found.logs) {
@@ -74,7 +74,7 @@ async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): 
   return path;
 }
 
-/** Returns the text of a log. Skips an unreadable log of a folder, so that the other logs are shown. */
+/** Returns a log's text. Skips an unreadable log in a folder, so that the other logs are shown. */
 async function readFound(log: FoundLog, { folder }: FoundLogs, io: CliIO): Promise<string | undefined> {
   try {
     return await readLogText(log);

@@ -28,7 +28,7 @@ import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";
 
-/** The argument of a function that a module exports as its options. */
+/** The argument with which a module's options function is called. */
 interface ModuleFacts {
   readonly model: string | undefined;
   readonly log: { readonly provider: string; readonly model: string; readonly system: string | undefined };
@@ -245,7 +245,7 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
   }
 }
 
-/** Returns the path for the new log. Never appends to an existing log, so that each log has one run. */
+/** Returns the path for the new log. Never continues an existing log, so that each log contains one run. */
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);
@@ -300,7 +300,7 @@ function quotePath(path: string): string {
   return plain.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`;
 }
 
-/** Sums the time, tokens and cost of the new part of a run and of its nested runs. Repeated iterations do not count. */
+/** Adds up the time, tokens and cost of a run's new part and of its nested runs. Repeated iterations do not count. */
 class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;

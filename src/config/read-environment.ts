@@ -85,7 +85,7 @@ const timeoutDefaults = { streamIdleMs: timeoutRules.streamIdleMs.fallback, tool
 
 const maxShownLength = 64;
 
-/** `Number` alone would also accept "", "0x10" and "1e9", and `parseInt` would accept "10abc". */
+/** Matches whole numbers only. `Number` alone would accept "", "0x10" and "1e9", and `parseInt` would accept "10abc". */
 const wholeNumber = z.union([
   z
     .string()
@@ -141,7 +141,7 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
   return { limits, timeouts, problems };
 }
 
-/** Workers and browsers have no `process`. */
+/** Returns the environment variables. Workers and browsers have no `process`, so there are none. */
 function hostEnvironment(): Environment {
   const host: unknown = Reflect.get(globalThis, "process");
   const env = isRecord(host) ? host["env"] : undefined;

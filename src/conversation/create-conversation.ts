@@ -42,7 +42,7 @@ import { isRefusedByPostgres } from "../shared/postgres.ts";
 /** The time between two attempts, in milliseconds. */
 const waitMs = 250;
 
-/** How long the last write is repeated, in milliseconds: for a store without leases, and for a store whose lease still holds. */
+/** How long to repeat the last write, in milliseconds: for a store without leases, and for a store whose lease is still valid. */
 const repeatForMs = { withoutLease: 1_000, withLease: 120_000 };
 
 interface Ended {
@@ -51,8 +51,8 @@ interface Ended {
 }
 
 /**
- * Stores the last change of a run. If the store fails, for example because its database restarts, tries again while the lease
- * lasts. If all tries fail, rejects with the store's error, whose property `result` is the run's result.
+ * Stores a run's last change. If the store fails, for example because its database restarts, tries again while the lease lasts. If all
+ * tries fail, rejects with the store's error, whose property `result` is the run's result.
  */
 async function appendEnd(
   lock: ConversationLock,
@@ -222,7 +222,7 @@ class StoredChat {
     return { clock, signal, until: clock.now() + (this.#given.waitMs ?? 0) };
   }
 
-  /** Checks the arguments at once. The returned function locks the conversation and stores the messages. */
+  /** Checks the arguments immediately. The returned function locks the conversation and stores the messages. */
   #planSend(message: NewMessages | undefined, own: object): () => Promise<Prepared> {
     const given = toNewMessages(message);
     const options = this.#merge(own, false);
@@ -331,7 +331,7 @@ class StoredChat {
     };
   }
 
-  /** Lets other callers wait for the end of a run that is being stopped. `hasLeft` returns true if the run's reader has left. */
+  /** Lets other callers wait while a run is being stopped, until it has ended. `hasLeft` returns true if the run's reader has left. */
   #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
     const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();
     linesOf(this.#given.store).watch(this.id, isStopping);

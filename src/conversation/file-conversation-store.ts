@@ -95,7 +95,7 @@ export function fileConversationStore(directory: string, options: FileConversati
   return shareLines(store, linesOfFolders, root);
 }
 
-/** The lines by directory. All stores of this process with the same directory use the same lines. */
+/** The lines by directory, so that all stores in this process with the same directory share them. */
 const linesOfFolders = new Map<string, Lines>();
 
 async function* listFiles(root: string): AsyncGenerator<StoredListing> {

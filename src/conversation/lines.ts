@@ -12,7 +12,7 @@ export interface Waiting {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The callers of this process that use one conversation or wait for it. */
+/** The callers in this process that use a conversation or wait for it. */
 interface Line {
   /**
    * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused at
@@ -60,7 +60,7 @@ export class Lines {
     };
   }
 
-  /** True if a caller has its turn to send, or waits for it. */
+  /** True if a caller is sending, or waits for its turn to send. */
   has(id: string): boolean {
     return this.#all.has(`send ${id}`);
   }

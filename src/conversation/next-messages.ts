@@ -156,7 +156,7 @@ function placeRepeated(history: History, found: Found, denied: boolean): NextMes
   return { kind: "repeated", isLast: isOfLastRun(history, found) };
 }
 
-/** Answers a message again. `isKept` is true if the page requests another answer to the same message. */
+/** Answers a message again. `isKept` is true if the page requests another answer to an unchanged message. */
 function answerAgain(
   history: History,
   found: Found,
@@ -170,7 +170,7 @@ function allOf({ messages, undelivered = [] }: History): readonly Message[] {
   return [...messages, ...undelivered];
 }
 
-/** Places a message that the last run did not get. If that run continues, it gets the message. Otherwise the next run begins with it. */
+/** Places a message that the last run did not get. That run gets it if it continues; otherwise, the next run begins with it. */
 function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
   if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
   const own = findOwn(messages, undelivered.length, last);
@@ -215,7 +215,7 @@ function hasBroken(history: History, found: Found): boolean {
   return status === "running" || (reason !== undefined && brokenStreams.has(reason.kind));
 }
 
-/** True if the page has sent its request twice: the answer that it wants to replace was already replaced. */
+/** True if the page has sent its request twice, because the answer to replace has already been replaced. */
 function isReplaced({ last }: History, again: PageMessage["again"]): boolean {
   return last !== undefined && typeof again === "string" && isEarlierRun(again, last.runId);
 }

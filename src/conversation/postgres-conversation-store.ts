@@ -136,7 +136,7 @@ export function postgresConversationStore(
   return shareLines(store, linesOfPools, pool);
 }
 
-/** The lines by pool. All stores of this process with the same pool use the same lines. */
+/** The lines by pool, so that all stores in this process with the same pool share them. */
 const linesOfPools = new WeakMap<PostgresPool, Lines>();
 
 async function* listAll(query: Query): AsyncGenerator<StoredListing> {

@@ -50,7 +50,7 @@ export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "
 const owned: readonly OwnedOption[] = ["messages", "runId", "journal"];
 const ownedUnlessResumed: readonly OwnedOption[] = ["answers", "resume"];
 
-/** Checks the options before the new message is stored, because `runToolLoop` would check them only afterwards. */
+/** Checks the options before the new message is stored, because `runToolLoop` would check them too late. */
 function checkRun(options: object, resumes: boolean): void {
   for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
     const value: unknown = Reflect.get(options, name);

@@ -82,7 +82,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   const { store, outside, application } = worker;
   const queueName = queueOf(application, loop);
   const workflowAttributes = attributesOf(application);
-  /** The filter for this loop's runs in this application. */
+  /** Filters for this loop's runs in this application. */
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     ...worker.ports,

@@ -24,7 +24,7 @@ export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>):
 /** The key of the lock that a process holds while it launches, because it may then create or convert tables. */
 const launchLock = 7_233_410_002;
 
-/** How often a process tries to get the launch lock, and how long it tries at most, in milliseconds. */
+/** How often a process tries to get the launch lock, in milliseconds, and how long it keeps trying. */
 const tryAgainMs = 50;
 const tryForMs = 60_000;
 

@@ -14,10 +14,7 @@ import {
   type StepRecord,
 } from "../host/durable/durable-store.ts";
 
-/**
- * The version of the tables. A version of turnwright that changes the tables must increase this number, and must convert existing
- * tables.
- */
+/** The version of the tables. A turnwright version that changes the tables must increase this number and convert existing tables. */
 const schemaVersion = 2;
 
 const tables = `
@@ -41,7 +38,7 @@ const tables = `
   UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion};
 `;
 
-/** How long a failed read is repeated, for example while Postgres restarts, in milliseconds. */
+/** How long to repeat a failed read, for example while Postgres restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 250;
 

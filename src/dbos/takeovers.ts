@@ -5,10 +5,10 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf, stateOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** Once in this many sweeps, a worker looks for runs that no worker executes. */
+/** A worker looks for runs without a worker once in this many sweeps. */
 const orphanSweeps = 20;
 
-/** A worker counts as dead if its lock was free, or if it was late, in this many sweeps in a row. */
+/** A worker counts as dead if its lock was free, or its heartbeat late, in this many sweeps in a row. */
 const freeSweeps = 2;
 const lateSweeps = 3;
 

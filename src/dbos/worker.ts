@@ -56,7 +56,7 @@ export class Connections {
     return socket;
   }
 
-  /** Ends all pools. Waits for queries that are under way. */
+  /** Ends all pools, after the queries in progress. */
   async end(): Promise<void> {
     await Promise.all(this.#pools.map(async (pool) => (pool.ending ? undefined : pool.end())));
   }
@@ -71,7 +71,7 @@ export class Connections {
   }
 }
 
-/** The shortest and the longest time between two checks, in milliseconds. The time grows while no run ends. */
+/** The shortest and the longest time between two checks, in milliseconds. The time grows as long as no run ends. */
 const firstWaitMs = 10;
 const maxWaitMs = 1_000;
 
@@ -83,7 +83,7 @@ export interface RunEndsPorts {
 
 export class RunEnds {
   readonly #ports: RunEndsPorts;
-  /** The runs whose end DBOS has not stored yet. */
+  /** Runs whose end DBOS has not stored yet. */
   readonly #runs = new Set<string>();
   #waitMs = firstWaitMs;
   #isWatching = false;
@@ -96,7 +96,7 @@ export class RunEnds {
     return this.#runs.has(runId);
   }
 
-  /** Checks all runs together, so that many runs that end at the same time do not keep Postgres busy. */
+  /** Adds a run to check. All runs are checked together, so that many runs that end at the same time do not keep Postgres busy. */
   add(runId: string): void {
     this.#runs.add(runId);
     this.#waitMs = firstWaitMs;

@@ -169,7 +169,7 @@ async function compareCase({ id, before, after }: Pair): Promise<ComparedCase> {
   return { ...standings, scores, ...(difference !== undefined && { difference }) };
 }
 
-/** Compares the mean of each score that both versions have. */
+/** Compares the mean of each score that both versions report. */
 function compareScores(pairs: readonly Both[]): ScoreChanges {
   const names = new Set(pairs.flatMap(({ after }) => after.trials.flatMap(({ checks }) => checks.map(({ name }) => name))));
   const means = [...names].map((name) => {

@@ -36,7 +36,7 @@ interface LoggedTrial {
   readonly runs: readonly LoggedRun[];
 }
 
-/** Returns the first trial of this status that has a log. */
+/** Returns the first trial with this status that has a log. */
 async function findLogged({ trials }: CaseReport, status: TrialReport["status"]): Promise<LoggedTrial | undefined> {
   for (const trial of trials) {
     const runs = trial.status === status ? await readRuns(trial) : undefined;
@@ -45,7 +45,7 @@ async function findLogged({ trials }: CaseReport, status: TrialReport["status"])
   return undefined;
 }
 
-/** Returns the runs of a trial. Undefined if its files were not kept, or are no longer there. */
+/** Returns a trial's runs, or undefined if its files were not kept or no longer exist. */
 async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | undefined> {
   const { directory } = trial;
   if (directory === undefined) return undefined;
@@ -60,8 +60,8 @@ async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | unde
 }
 
 /**
- * Returns the first iteration that differs, such as "iteration 2: another call: refund → lookup". The words of a model differ in almost
- * each run, so other calls matter more than other words. Undefined if nothing differs.
+ * Describes the first iteration that differs, such as "iteration 2: another call: refund → lookup". Different calls take precedence,
+ * because a model's words differ in almost every run. Returns undefined if nothing differs.
  */
 function describeDifference(left: readonly LoggedRun[], right: readonly LoggedRun[]): string | undefined {
   const count = Math.max(left.length, right.length);
@@ -105,7 +105,7 @@ function describeOutput(compared: ComparedIteration): string {
   return isOutputSame ? "another request" : describeWords(left.output?.text ?? "", right.output?.text ?? "");
 }
 
-/** Returns both texts around their first difference. */
+/** Returns the parts of both texts around their first difference. */
 function describeWords(left: string, right: string): string {
   if (left === right) return "other reasoning";
   let same = 0;
@@ -126,7 +126,7 @@ function cutText(text: string, at: number): string {
   return `"${from > 0 ? "…" : ""}${part}${to < text.length ? "…" : ""}"`;
 }
 
-/** After the first iteration, messages only repeat an earlier difference. */
+/** Describes how two requests differ. Ignores messages after the first iteration, because they only repeat an earlier difference. */
 function describeRequest({ iteration, requestParts }: ComparedIteration): string {
   const parts = requestParts.filter((part) => part !== "messages" || iteration === 0);
   return parts.length === 0 ? "" : ` (the requests differ in ${parts.join(", ")})`;

@@ -143,11 +143,11 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   /** Names the evaluation in reports and folders. */
   readonly name: string;
   readonly cases: readonly Case[] | (() => readonly Case[] | PromiseLike<readonly Case[]>);
-  /** Makes a fresh world for a trial, such as a database. Default: none. */
+  /** Creates a fresh world for a trial, such as a database. Default: none. */
   setup?(item: Case): World | PromiseLike<World>;
   run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
   check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
-  /** Removes the world. Called after each trial with a world, also after errors. */
+  /** Removes the world. Called after each trial that has one, even after an error. */
   teardown?(world: World): void | PromiseLike<void>;
 }
 

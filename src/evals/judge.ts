@@ -58,13 +58,16 @@ export interface Judge {
     given: string | JudgedAnswer,
     trial?: Pick<Trial, "options">,
   ): Promise<EvalCheck & { readonly score: number; readonly reason: string }>;
-  /** Chooses the better one of two answers. Asks twice, in both orders: if the choice depends on the order, it is a tie. */
+  /** Chooses the better of two answers. Asks twice, in both orders. If the choice depends on the order, the result is a tie. */
   compare(
     first: string | JudgedAnswer,
     second: string | JudgedAnswer,
     trial?: Pick<Trial, "options">,
   ): Promise<{ readonly better: "first" | "second" | "tie"; readonly reason: string }>;
-  /** Scores answers that people have judged. An answer is good from `min` on, or from 0.5. */
+  /**
+   * Scores answers that people have judged, and measures the agreement. An answer counts as good if its score is at least `min`, or 0.5 by
+   * default.
+   */
   agreement(examples: readonly LabelledAnswer[], trial?: Pick<Trial, "options">): Promise<JudgeAgreement>;
 }
 
@@ -97,7 +100,7 @@ interface Verdict {
   readonly score: number;
 }
 
-/** The model gives its reason first, because it then scores what it has found. Few grades agree better than a number of many digits. */
+/** The grades from which the model chooses, because it agrees with people more often on a few grades than on a precise number. */
 const grades = [1, 2, 3, 4, 5] as const;
 
 const scoreSchema: StandardSchema<unknown, Verdict> = argumentSchema(
@@ -241,7 +244,7 @@ function describeContext({ question, reference }: JudgedAnswer): string {
   return parts.join("");
 }
 
-/** An answer cannot end its tag, because it would have to write the same one. */
+/** Wraps an answer in a tag. Changes the same closing tag inside the answer, so that the answer cannot end its tag. */
 function tag(name: string, content: string): string {
   const safe = content.replaceAll(`</${name}>`, `</${name} >`);
   return `<${name}>\n${safe}\n</${name}>\n\n`;

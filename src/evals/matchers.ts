@@ -27,11 +27,11 @@ export interface RunBounds {
  * }
  */
 export interface EvalMatchers<Returned = unknown> {
-  /** The run has called the tool. With `args`, at least one call has these fields. */
+  /** Passes if the run called the tool. With `args`, at least one call must have these fields. */
   toHaveCalled(tool: string, args?: unknown): Returned;
-  /** The run has ended with this status or this kind of reason, such as "completed" or "max-iterations". */
+  /** Passes if the run ended with this status or this kind of reason, such as "completed" or "max-iterations". */
   toEndAs(ending: LoopStatus | EndReason["kind"]): Returned;
-  /** The run has not needed more than this. */
+  /** Passes if the run stayed within all of these bounds. */
   toStayWithin(bounds: RunBounds): Returned;
 }
 

@@ -104,7 +104,7 @@ export async function simulateUser(options: SimulatedUserOptions, trial?: Pick<T
   return end("max-turns");
 }
 
-/** The conversation as the model of the user sees it: its own messages are those of the assistant. */
+/** Converts the conversation to the point of view of the simulated user, whose own messages are those of the assistant. */
 function toMessages(turns: SimulatedTalk["turns"]): readonly Message[] {
   const begin = { role: "user" as const, content: "(The conversation begins. Write your first message.)" };
   return [

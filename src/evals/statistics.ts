@@ -3,7 +3,7 @@
 /** The lower and upper end of a 95 % interval, from 0 to 1. */
 export type Interval = readonly [low: number, high: number];
 
-/** The 97.5 % quantile of the normal distribution, for intervals of 95 %. */
+/** The 97.5 % quantile of the normal distribution, for 95 % intervals. */
 const z = 1.959963984540054;
 
 /**
@@ -62,7 +62,7 @@ export function mcNemarTest(worse: number, better: number): number {
   return Math.min(1, 2 * tail);
 }
 
-/** The logarithm of the number of ways to choose `count` of `total`. */
+/** Returns the logarithm of the number of ways to choose `count` of `total` items. */
 function logChoose(total: number, count: number): number {
   return logFactorial(total) - logFactorial(count) - logFactorial(total - count);
 }
@@ -100,7 +100,7 @@ export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing)
   return Math.min(1, chance);
 }
 
-/** The logarithm of the beta function of two whole numbers. */
+/** Returns the logarithm of the beta function for two whole numbers. */
 function logBeta(a: number, b: number): number {
   return logFactorial(a - 1) + logFactorial(b - 1) - logFactorial(a + b - 1);
 }

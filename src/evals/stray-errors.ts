@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** A trial that has begun. */
 export interface StrayTarget {
   readonly id: string;
-  /** Ends the trial with the error. Returns false if the trial has ended already. */
+  /** Ends the trial with the error. Returns false if the trial has already ended. */
   fail(error: unknown): boolean;
 }
 

@@ -63,7 +63,7 @@ function contentOf(content: UserMessage["content"]): string {
   return content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("");
 }
 
-/** The arguments of a call are an object, unless the model wrote no JSON. */
+/** Returns a call's arguments as an object. Wraps any other value, because the model may not have written JSON. */
 function toFields(args: Json): Fields {
   return isRecord(args) ? { ...(args as Fields) } : { value: args };
 }

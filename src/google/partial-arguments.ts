@@ -52,7 +52,7 @@ type Scalar = string | number | boolean | null;
 export class PartialArguments {
   #text = "";
   #last: readonly PathSegment[] = [];
-  /** The paths of the values, objects and arrays that have ended. */
+  /** The paths of values, objects and arrays that are complete. */
   readonly #ended = new Set<string>();
   /** True while a string is incomplete. */
   #isOpen = false;

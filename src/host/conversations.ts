@@ -44,7 +44,7 @@ export type Entered =
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
-/** How often a start reads the stored conversation again while it is waiting for a suspended run's decisions, in milliseconds. */
+/** How often a start rereads the stored conversation while it waits for a suspended run's decisions, in milliseconds. */
 const lookAgainMs = 5_000;
 
 export class Conversations {
@@ -117,7 +117,7 @@ export class Conversations {
     return turn;
   }
 
-  /** Gives the conversation to the first caller in the line, before any new caller can take it. */
+  /** Gives the conversation to the first caller in line, before a new caller can take it. */
   #wakeNext(conversation: Conversation, fits: (waiter: Caller) => boolean = () => true): void {
     if (conversation.current !== undefined || this.#isClosed) return;
     const index = conversation.line.findIndex(fits);

@@ -1,7 +1,7 @@
 import type { LoopEvent } from "../core/index.ts";
 import type { HostedEvent } from "./run-host.ts";
 
-/** The maximum number of values that are counted to estimate an event's size. Counting a larger result would delay the run. */
+/** The maximum number of values to count when estimating an event's size, because counting a larger result would delay the run. */
 const maxValues = 10_000;
 
 /** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
@@ -56,8 +56,8 @@ class TextEntry {
   length: number;
   #last: Fragment;
   /**
-   * Fragments are joined only when the text is complete. If each fragment were appended with `+=`, every `slice` of a reader
-   * would copy the whole string.
+   * The fragments, which are joined only when the text is complete. Appending with `+=` would make each reader's `slice` copy the whole
+   * string.
    */
   #chunks: string[];
   #whole: string | undefined;
@@ -119,7 +119,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The event that was most recently made for a reader. Other readers at the same position get the same object. */
+/** The event most recently created for a reader. Other readers at the same position get the same object. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;

@@ -101,7 +101,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** Converts a content block. One that cannot be converted, such as a provider's file id, becomes text that names its type. */
+/** Converts a content block. A block that cannot be converted, such as a provider's file id, becomes text that names its type. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];

@@ -116,7 +116,10 @@ function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
 
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** Makes the options for `execute`. The signal and transcript are getters, because both are expensive to make, and most tools read neither. */
+/**
+ * Creates the options for `execute`. Uses getters for the signal and the transcript, because both are expensive to create and most tools
+ * read neither.
+ */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,

@@ -67,7 +67,7 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The name of Linux's initial PID namespace, which has the same inode number on every machine. */
+/** The name of Linux's initial PID namespace, whose inode number is the same on every machine. */
 const firstNamespace = "pid:[4026531836]";
 
 /**
@@ -117,8 +117,8 @@ interface LockTarget {
 }
 
 /**
- * The tokens of the locks that this copy of the package holds or requests. If a claim of this copy has a token that is not in this
- * set, the lock has already been released.
+ * Tokens of the locks that this copy of the package holds or requests. If one of its claims has another token, that lock has already been
+ * released.
  */
 const ownTokens = new Set<string>();
 
@@ -188,7 +188,7 @@ async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { cl
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Opens the lock file. Does not follow links, because another user may have put a link in its place. */
+/** Opens the lock file without following links, because another user may have put a link in its place. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
     throw new LoopError("journal-refused", {
@@ -210,7 +210,7 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
 }
 
 /**
- * Removes the lock file if it contains this claim. Otherwise, somebody has removed our lock file, and the present one belongs to another
+ * Removes the lock file if it contains this claim. Otherwise, somebody has removed our lock file, and the current one belongs to another
  * process.
  */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {

@@ -287,7 +287,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Calls `redact` with a copy of the result, because the run still uses the result itself. */
+/** Calls `redact` with a copy of the result, because the run still uses the original. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, answer: own });

@@ -22,13 +22,13 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** How many characters are counted in one unit of work. */
+/** The number of characters counted in one unit of work. */
 const countedPerUnit = 1_024;
-/** Units of work per character, for a check of any format except "regex". */
+/** Units of work per character for checking any format except "regex". */
 const unitsOfFormat = 1 / 8;
-/** Units of work per character, for a check of the format "regex", which compiles the text. */
+/** Units of work per character for checking the format "regex", which compiles the text. */
 const unitsOfCompiling = 20;
-/** Units of work for one instruction of a compiled pattern on one character of the text. */
+/** Units of work for running one pattern instruction on one character. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [

@@ -29,7 +29,7 @@ type Issue = Extract<Validation, { readonly issues: unknown }>["issues"][number]
 const maxUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** How many characters of JSON are written in one unit of work. Objects and arrays are written as JSON to compare them. */
+/** The number of JSON characters written in one unit of work. Objects and arrays are written as JSON to compare them. */
 const writtenPerUnit = 32;
 
 export interface Rules {
@@ -133,7 +133,7 @@ function typeOf(value: unknown): TypeName {
   throw new TypeError(`a value with the JavaScript type "${type}" is not JSON`);
 }
 
-/** The maximum nesting of a checked value, because the check recurses for each level. Real arguments have few levels. */
+/** The maximum nesting of a checked value, because the check recurses at each level. Real arguments have few levels. */
 const deepestLevel = 100;
 const maxValues = 20_000;
 

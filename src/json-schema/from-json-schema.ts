@@ -63,10 +63,10 @@ export function toStandardSchema<Output = unknown>(
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** The maximum length of an address, such as a `$id` or `$ref`, in characters. Resolving a very long address is slow. */
+/** The maximum length of an address, such as a `$id` or `$ref`, in characters, because resolving a long address is slow. */
 const maxAddressLength = 2_000;
 
-/** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
+/** The maximum nesting of schema parts with a `$id`, because `dereference` reads the inner parts twice as often at each level. */
 const maxNested = 8;
 
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
@@ -104,12 +104,10 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
 /** A schema that can check values (`judge`), or its problem, worded to follow the schema's name, for example "has the pattern ...". */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/**
- * The maximum number of times that `dereference` reads schema parts. `dereference` reads parts inside nested `$id`s several times.
- */
+/** The maximum number of reads of schema parts by `dereference`, which reads parts inside nested `$id`s several times. */
 const maxParts = 100_000;
 
-/** An address with this many characters takes as long to resolve as one schema part takes to read. */
+/** The number of address characters that take as long to resolve as reading one schema part. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));

@@ -56,7 +56,7 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** How many array items or properties are checked in one unit of work. */
+/** The number of array items or properties checked in one unit of work. */
 const entriesPerUnit = 8;
 
 export const maxFaults = 20;
@@ -111,7 +111,7 @@ export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }
 
-/** How many characters are compared in one unit of work. */
+/** The number of characters compared in one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [

@@ -48,7 +48,7 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** The factor by which two JSON texts of the same value can differ in length, for example because of numbers like 1e20. */
+/** The factor by which two JSON texts of the same value may differ in length, for example because of numbers such as 1e20. */
 const maxShortened = 8;
 
 /**

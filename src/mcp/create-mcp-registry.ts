@@ -45,10 +45,10 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** How long a call waits for the list of tools at most, in milliseconds. */
+/** The maximum time that a call waits for the list of tools, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** How much later a change report may arrive than a result, in milliseconds, because it uses another connection. */
+/** How much later than a result a change report may arrive, in milliseconds, because it uses another connection. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});
@@ -56,7 +56,7 @@ const never: Promise<void> = new Promise(() => {});
 export interface Listing {
   /** Requests a new list of the tools soon. */
   request(): void;
-  /** Registers a listing that was started elsewhere. Returns `listing`. */
+  /** Registers a listing that other code has started, and returns it. */
   follow(listing: Promise<void>): Promise<void>;
   /**
    * Resolves when the latest requested listing has ended, when `signal` aborts, or after a second. With `mayBeLate`, also waits a
@@ -71,7 +71,7 @@ interface Later {
   resolve(): void;
 }
 
-/** Runs `list` at each request, but pauses after each run. All requests during a pause lead to one run after it. */
+/** Runs `list` when requested, but pauses after each run. All requests during a pause lead to one run after it. */
 function withRests(list: () => Promise<void>, cooldownMs: number): Listing {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let current: Promise<void> | undefined;
@@ -276,7 +276,7 @@ function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTra
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/** How many levels a tool object adds around its schema. It may be nested deeper by this number, so that the schema can use the whole limit. */
+/** The number of levels that a tool object adds around its schema, which may be nested deeper by this number. */
 const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {

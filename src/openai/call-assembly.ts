@@ -228,7 +228,7 @@ export class CallAssembly {
   readonly #out: ModelChunk[];
   readonly #calls = new CallIndex();
   readonly #streamed: StreamedCalls;
-  /** The ids that arrived alone, without a name or arguments, by index. The call then follows in a fragment without its id. */
+  /** Ids that arrived alone, without a name or arguments, by index. The call follows in a fragment without its id. */
   readonly #heads = new Map<number | undefined, string>();
   #readyCalls = 0;
 

@@ -34,7 +34,7 @@ import { readChatMetadata } from "./chat-metadata.ts";
 import { separateRoles } from "../services/separate-roles.ts";
 import type { Quirks } from "../services/service.ts";
 
-/** Arranges the messages in an order that the service accepts. Messages that need no change stay the same objects. */
+/** Puts the messages in an order that the service accepts. Messages that need no change stay the same objects. */
 function orderMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
   const { emptyText, callText = null } = quirks;
   const filled = emptyText === undefined ? messages : messages.map((message) => fillMessage(message, { emptyText, callText }));

@@ -151,7 +151,7 @@ export function toArgs(text: string): Json {
   return "args" in parsed ? (parsed.args as Json) : text;
 }
 
-/** Returns the content that becomes provider metadata: only the model that wrote this content accepts it. */
+/** Returns the content that becomes provider metadata, because only the model that wrote it accepts it. */
 function readKeptItems(message: FieldReader): readonly Json[] {
   const { reasoning_details: details } = message.fields;
   const items = message.records("tool_calls").flatMap(({ fields }, call): readonly Json[] => {

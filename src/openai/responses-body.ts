@@ -262,7 +262,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
   return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
-/** The names of the settings in the API. It has no fields for `stopSequences` and `seed`, which are therefore not sent. */
+/** The API's names for settings. It has no fields for `stopSequences` and `seed`, which are therefore not sent. */
 const settingNames = { maxOutputTokens: "max_output_tokens", temperature: "temperature", topP: "top_p" };
 
 function toChoiceField(choice: ToolChoice | undefined, { customTools }: ResponsesSettings): object {

@@ -44,7 +44,7 @@ export class ItemAssembly {
   readonly #all: OpenItem[] = [];
   readonly #calls: OpenItem[] = [];
   readonly #byId = new Map<unknown, OpenItem>();
-  /** The unfinished items, under a key for their type, and under another for their type and index. */
+  /** The unfinished items. Each is listed under a key for its type, and under another for its type and index. */
   readonly #open = new Map<string, OpenItem[]>();
   #readyCalls = 0;
 
@@ -121,7 +121,7 @@ export class ItemAssembly {
   }
 
   /**
-   * Finds the unfinished item of an event, although ids and positions are unreliable. Takes the latest item at the event's `output_index`
+   * Finds an event's unfinished item, although ids and positions are unreliable. Takes the latest item at the event's `output_index`
    * (opencode#45013), because GitHub Copilot changes an item's id in each event (github.com/vercel/ai/pull/18548). If several items have
    * that index (llmgateway#2908), or none, takes the item with the event's id.
    */
@@ -132,7 +132,7 @@ export class ItemAssembly {
     return this.#open.get(keyOf(type, index))?.at(-1) ?? (isOpen ? known : undefined);
   }
 
-  /** True if the item of an event is finished. */
+  /** True if an event's item is already finished. */
   #isLate({ type, id, index }: ItemAddress): boolean {
     const known = this.#byId.get(id);
     return known?.type === type && known.fields !== undefined && known.index === (typeof index === "number" ? index : undefined);

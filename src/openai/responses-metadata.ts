@@ -77,7 +77,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** The types of items that ask the client to do something. The service sends such an item only if the request has the matching tool. */
+/** Types of items that ask the client to do something. The service sends such an item only if the request contains the matching tool. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -95,8 +95,8 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
 }
 
 /**
- * The types of items that the service accepts without an id. Their ids are removed, because for an id the service looks up a stored item,
- * which may not exist.
+ * Types of items that the service accepts without an id. Their ids are removed, because the service would look up a stored item with that
+ * id, which may not exist.
  */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",

@@ -94,9 +94,8 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Returns the index under which the fragments of each text arrived. The index is usually the position of the text in the list,
- * but Bedrock uses index 1 for the only part of a message. If positions and indexes do not match, the texts are matched in the
- * order of the indexes.
+ * Returns the index under which each text's fragments arrived. It is usually the text's position in the list, but Bedrock uses index 1 for
+ * a message's only part. If positions and indexes differ, the texts are matched in the order of the indexes.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly number[] {
   const streamed = [...parts].filter(([, { sent }]) => sent !== "").sort(([one], [other]) => one - other);

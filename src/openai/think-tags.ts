@@ -5,8 +5,8 @@ import type { ModelChunk } from "../core/index.ts";
 export type ThinkTags = boolean | "opened";
 
 /**
- * The tags that models put around their reasoning. `<think>`: langchain-ai/langchain#33126, vllm-project/vllm#47027. `<thinking>` of
- * Amazon Nova: LibreChat-AI/agents#40. `[THINK]` of Magistral: ggml-org/llama.cpp#16158.
+ * Tags that models put around their reasoning. `<think>`: langchain-ai/langchain#33126, vllm-project/vllm#47027. `<thinking>` (Amazon
+ * Nova): LibreChat-AI/agents#40. `[THINK]` (Magistral): ggml-org/llama.cpp#16158.
  */
 const tags = [
   ["<think>", "</think>"],
@@ -14,7 +14,9 @@ const tags = [
   ["[THINK]", "[/THINK]"],
 ] as const;
 
-/** The maximum length of whitespace that is held back. Without it, checking each new piece of a long run of whitespace would get ever slower. */
+/**
+ * The maximum length of whitespace to hold back. Without a limit, each new piece of a long run of whitespace would take longer to check.
+ */
 const maxSpaceLength = 64;
 
 /**
@@ -43,7 +45,7 @@ export class AnswerText {
     this.#take(text);
   }
 
-  /** Sends text that was held back, because something other than text follows. */
+  /** Sends held-back text, because something other than text follows. */
   flush(): void {
     if (this.#state === "start" && this.#held !== "" && !this.#isAssumed) this.#begin(this.#held);
   }

@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
 import { isTerminal } from "./responses-events.ts";
 
-/** A request that an SDK sends, with all that is needed to read its answer as a stream. */
+/** A request that an SDK sends, with everything needed to read its answer as a stream. */
 interface SentRequest {
   readonly body: { readonly stream: boolean };
   readonly call: ModelCall;
@@ -52,9 +52,7 @@ async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, vo
   yield event;
 }
 
-/**
- * The messages of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385, github.com/danny-avila/LibreChat/issues/8877).
- */
+/** Messages of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385, github.com/danny-avila/LibreChat/issues/8877). */
 const noStreaming = /must be verified to stream|unsupported for streaming|does(?: not|n't) support streaming/i;
 
 function explain(error: unknown): unknown {

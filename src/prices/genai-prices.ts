@@ -155,7 +155,7 @@ export function genaiContextWindow(
   return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Looks up a model with `calcPrice` and no tokens, because `genaiPrices` also matches model names with `calcPrice`. */
+/** Looks up a model's context window. Calls `calcPrice` without tokens, because `genaiPrices` also matches model names with it. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;

@@ -3,7 +3,7 @@
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 
-/** How long a failed request is repeated, and the time between two repetitions, in milliseconds. */
+/** How long to repeat a failed request, and the time between two tries, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
@@ -49,7 +49,7 @@ export class Admin {
     await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
   }
 
-  /** Begins a workflow's next attempt now if the workflow is waiting for it. Does nothing if an attempt is running. */
+  /** Starts a workflow's next attempt immediately if the workflow is waiting for it. Does nothing if an attempt is running. */
   async resume(invocation: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }

@@ -46,7 +46,7 @@ interface Chunk {
 /** The length of a full chunk, in characters. */
 const fullLength = 8_192;
 
-/** A read ends after about this many characters or events. */
+/** The number of characters or events after which a read ends. */
 const maxLength = 1_000_000;
 const maxEvents = 500;
 

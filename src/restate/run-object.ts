@@ -53,10 +53,10 @@ export const retryPolicy: {
   maxAttempts: 1_000_000_000,
 };
 
-/** How long Restate keeps the answer to a request, in case the request is repeated. */
+/** How long Restate stores the answer to a request, in case the request is repeated. */
 const idempotencyRetention = { minutes: 10 };
 
-/** A workflow ends at most this long after its run, in milliseconds. Restate keeps an ended workflow for `retentionMs`. */
+/** How long after its run a workflow ends at most, in milliseconds. Restate keeps an ended workflow for `retentionMs`. */
 const clearLaterMs = 60_000;
 
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {

@@ -16,7 +16,7 @@ export interface RunWorker extends RunSite {
   readonly loops: ReadonlyMap<string, DurableLoopFields<Json>>;
 }
 
-/** Keeps Restate from ending an attempt because a step takes long. turnwright limits the time of each step itself. */
+/** Stops Restate from ending an attempt because a step takes long. turnwright limits each step's time itself. */
 const inactivityTimeout = { days: 1 };
 const abortTimeout = { hours: 1 };
 
@@ -82,7 +82,7 @@ function isExpected(error: unknown): boolean {
 
 const fenced = "Another execution of the run has begun.";
 
-/** How long a workflow rests at most, in milliseconds. A message or a retry wakes the workflow sooner. */
+/** The maximum time that a workflow rests, in milliseconds. A message or a retry wakes it sooner. */
 const maxRestMs = 24 * 3_600_000;
 
 /** Returns an error that ends the attempt. The next attempt begins at `until`, or when the workflow is woken. */

@@ -126,7 +126,7 @@ export type Settings = Settled<WorkerOptions, Defaulted>;
 /** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
 
-/** A worker reads the messages of all its runs once in this many checks, because the answer to a previous check may have been lost. */
+/** A worker reads the messages of all its runs once in this many checks, because an earlier check's answer may have been lost. */
 const fullLooks = 50;
 
 /** The time between two reads of a polling reader, in milliseconds. The time grows while nothing changes. */

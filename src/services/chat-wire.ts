@@ -243,7 +243,7 @@ export const chatArgumentRules: readonly Rule[] = [
   },
 ];
 
-/** The fields that a request may have (openai@6.49 resources/chat/completions/completions.d.ts). */
+/** The fields that a request may contain (openai@6.49 resources/chat/completions/completions.d.ts). */
 const chatFields = [
   "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata",
   "modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options",
@@ -251,7 +251,7 @@ const chatFields = [
   "temperature tool_choice tools top_logprobs top_p user verbosity web_search_options",
 ];
 
-/** The fields that a message may have, by role. */
+/** The fields that a message may contain, by role. */
 const messageFields: FieldsByRole = {
   system: ["role content name"],
   developer: ["role content name"],

@@ -41,7 +41,7 @@ interface ClaudeRow extends Partial<Omit<ClaudeFacts, "thinking">> {
   readonly thinking: readonly ClaudeThinking[];
 }
 
-/** The rules of the newest models, which most rows share. */
+/** The rules for the newest models, which most rows share. */
 const newest = {
   forcedChoice: "no",
   sampling: "no",
@@ -62,7 +62,7 @@ const budgeted = {
   midSystem: false,
 } as const;
 
-/** The rules of all models. The first row that fits a name applies. */
+/** The rules for all models. The first row that matches a name applies. */
 const rows: readonly ClaudeRow[] = [
   { families: ["fable", "mythos"], from: 501, thinking: ["adaptive"] },
   { families: ["fable", "mythos"], from: 500, thinking: ["adaptive"], ...unchecked },

@@ -2,7 +2,7 @@ import { isRecord } from "../core/kit.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 
-/** The fields that a request and its `generationConfig` may have (@google/genai@2.32.0 dist/genai.d.ts). */
+/** The fields that a request and its `generationConfig` may contain (@google/genai@2.32.0 dist/genai.d.ts). */
 const contentFields = [
   "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels serviceTier continuationToken store",
 ];

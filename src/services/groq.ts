@@ -2,7 +2,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { type FieldsByRole, recordAt, show, unknownField, unknownItemField, unknownPart } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The fields that a request and its messages may have (groq-sdk@1.6.0 resources/chat/completions). */
+/** The fields that a request and its messages may contain (groq-sdk@1.6.0 resources/chat/completions). */
 const requestFields = [
   "messages model citation_options compound_custom disable_tool_validation documents exclude_domains frequency_penalty function_call",
   "functions include_domains include_reasoning logit_bias logprobs max_completion_tokens max_tokens metadata n parallel_tool_calls",

@@ -2,7 +2,7 @@ import type { MediaLimits } from "../shared/adapters/fit-media.ts";
 
 const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** 5 MiB, the most base64 that several services accept for one image. */
+/** 5 MiB, the maximum base64 size of an image at several services. */
 const fiveMiB = 5_242_880;
 
 /**

@@ -17,7 +17,7 @@ import {
   when,
 } from "./rule-checks.ts";
 
-/** The fields that a request may have (@anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts). */
+/** The fields that a request may contain (@anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts). */
 const requestFields = [
   "max_tokens messages model billing_policy cache_control compaction container context_management diagnostics fallback_credit_token",
   "fallbacks inference_geo mcp_servers metadata output_config output_format service_tier speed stop_sequences stream system",
@@ -33,7 +33,7 @@ function openAt({ calls, results, items }: WireRequest, at: number): readonly st
 
 const isServerCall = ({ type }: UnknownRecord): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** Yields each message with the server tool calls made before it, and those of these calls that still have no result. */
+/** Yields each message with the server tool calls made before it, and with those of them that still lack a result. */
 function* walkServerCalls({ items }: WireRequest): Generator<readonly [item: WireItem, made: Set<unknown>, open: Set<unknown>]> {
   const made = new Set<unknown>();
   const open = new Set<unknown>();

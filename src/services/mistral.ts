@@ -11,7 +11,10 @@ import {
 } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The fields that a request and its messages may have (@mistralai/mistralai models/components/chatcompletionrequest, @ai-sdk/mistral@4.0.87). */
+/**
+ * The fields that a request and its messages may contain (@mistralai/mistralai models/components/chatcompletionrequest,
+ * @ai-sdk/mistral@4.0.87).
+ */
 const requestFields = [
   "model messages temperature top_p max_tokens stream stop random_seed metadata response_format tools tool_choice presence_penalty",
   "frequency_penalty n prediction parallel_tool_calls prompt_mode reasoning_effort guardrails safe_prompt prompt_cache_key stream_options",

@@ -75,7 +75,7 @@ function textsIn({ title, description }: UnknownRecord): UnknownRecord {
 }
 
 /**
- * Moves the target of a reference to `$defs` of the root. Drops a description next to the reference if the target has one too, because the
+ * Moves a reference's target to `$defs` of the root. Drops a description next to the reference if the target has one too, because the
  * service refuses this: "conflicting keywords found after $ref expansion: description" (github.com/MoonshotAI/kimi-cli/issues/1903).
  */
 function refer(reference: string, texts: UnknownRecord, conversion: Conversion): UnknownRecord {
@@ -112,7 +112,7 @@ function merge(one: UnknownRecord, other: UnknownRecord): UnknownRecord {
   };
 }
 
-/** The types of values that keywords describe. Each entry is a type with its keywords. */
+/** The types of values to which keywords apply. Each entry is a type with its keywords. */
 const typeByKeyword: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "patternProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],

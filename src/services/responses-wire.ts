@@ -12,7 +12,7 @@ import {
 import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, show, unknownField, when } from "./rule-checks.ts";
 
-/** The fields that a request may have (openai@6.49 resources/responses/responses.d.ts). */
+/** The fields that a request may contain (openai@6.49 resources/responses/responses.d.ts). */
 const responsesFields = [
   "background context_management conversation include input instructions max_output_tokens max_tool_calls metadata model moderation",
   "parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning",

@@ -8,7 +8,7 @@ function isReasoning({ reasons }: Quirks, effort: unknown): boolean {
   return effort === undefined || effort === null ? reasons === "by-default" : effort !== "none";
 }
 
-/** The settings that a service refuses while the model reasons. With `fixedSampling`, it always refuses the first two. */
+/** Settings that a service refuses while the model reasons. With `fixedSampling`, it always refuses the first two. */
 const sampling = ["temperature", "topP", "stopSequences"] as const;
 
 /**

@@ -20,10 +20,10 @@ import type { ModelQuirks, Quirks, Service } from "./service.ts";
 import { forGemini, notPython, withItems, withoutDepth, withoutPatterns } from "./tool-schemas.ts";
 
 /**
- * When OpenAI's models reason, and which of them refuse function tools in Chat Completions while they reason
+ * Describes when OpenAI's models reason, and which of them then refuse function tools in Chat Completions
  * (github.com/openai/openai-openapi/issues/541, github.com/BerriAI/litellm/issues/34569, github.com/firebase/genkit/issues/6303).
- * gpt-6-astra, gpt-6.1-sol and gpt-6.2 have no effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also
- * `stop` (github.com/bolna-ai/bolna/issues/1019).
+ * gpt-6-astra, gpt-6.1-sol and gpt-6.2 have no effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also `stop`
+ * (github.com/bolna-ai/bolna/issues/1019).
  */
 const openaiModels: readonly ModelQuirks[] = [
   { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, quirks: { reasons: "always" } },
@@ -50,7 +50,7 @@ const bedrockQuirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyT
  */
 const qwenNames: RegExp = /^(?!search$)/;
 
-/** Tool names begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
+/** Tool names must begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
 const googleNames: RegExp = /^[a-z_]/i;
 
 /**

@@ -97,7 +97,7 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
   };
 }
 
-/** The maximum number of enum values that a description lists. Longer lists would cost more tokens than they are worth. */
+/** The maximum number of enum values to list in a description. A longer list would cost more tokens than it is worth. */
 const maxListed = 50;
 
 /** Replaces recursive schemas, and schemas deeper than `levels`, with a schema that accepts everything. The root is level 1. */
@@ -111,7 +111,7 @@ export function withoutDepth(levels: number): ToolConverter {
   });
 }
 
-/** The keywords that contain no schemas. */
+/** Keywords that contain no schemas. */
 const flatKeywords = ["title", "description", "type", "enum", "const", "format", "default"];
 
 function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord {
@@ -119,7 +119,7 @@ function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord
   return kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
 }
 
-/** Returns the references whose targets contain them. Without these references, the schema is not recursive. */
+/** Returns the references whose targets contain them. Without these references, the schema would not be recursive. */
 function findCycles(root: JsonSchema): ReadonlySet<unknown> {
   const cycles = new Set<unknown>();
   const open = new Set<unknown>();

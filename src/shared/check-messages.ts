@@ -16,7 +16,7 @@ export interface CheckedMessages {
 export function checkMessages(given: readonly unknown[]): CheckedMessages {
   const messages: Message[] = [];
   const heldIds = new Set<string>();
-  /** The calls of the newest assistant message that have no results yet. */
+  /** The newest assistant message's calls that have no results yet. */
   const open = new Set<string>();
   for (const [index, value] of given.entries()) {
     const message = assertMessage(value, index);
@@ -74,7 +74,7 @@ function findShapeProblem({ role, content, results }: UnknownRecord): MessagePro
   return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";
 }
 
-/** Converts an assistant message whose content is a string: in the transcript, the string becomes a text part. */
+/** Converts an assistant message whose content is a string: the transcript contains the string as a text part. */
 function withTextPart(value: unknown): unknown {
   if (!isRecord(value) || value["role"] !== "assistant" || typeof value["content"] !== "string") return value;
   const text = value["content"];

@@ -127,7 +127,7 @@ export const redacted = "[redacted]";
 const announced = /((?:key|token|secret|pass|pwd|auth|bearer|basic|cookie|session|credential|header)\w{0,24})\W[^]*/i;
 const longWord = /[^\s"'`,;(){}<>[\]]{6,}/g;
 
-/** Hides credentials. Recognizes them only by the words before them and by their characters, so it also hides some other text. */
+/** Hides credentials. Recognizes them only by the words before them and by their characters, so other text may be hidden too. */
 function hideText(text: string, longest: number, ending = "…"): string {
   const hide = (word: string): string => (/\d|[^\w.-]|.{25}/.test(word) ? redacted : word);
   const start = text.slice(0, longest).replace(announced, `$1 ${redacted}`).replace(longWord, hide);

@@ -6,15 +6,15 @@ import { isTextType, locateMedia, type MediaPart, readText } from "./media-sourc
 import { memoize } from "./promises.ts";
 import { estimateTokens, tokensOfBytes } from "./estimate-tokens.ts";
 
-/** The tokens of a large image, which services scale down, or of an image whose size cannot be read. */
+/** The token estimate for a large image, which services scale down, or for an image whose size cannot be read. */
 const imageTokens = 1_600;
-/** According to Claude's documentation, an image counts as its number of pixels divided by this number. */
+/** The number of pixels per token in an image, according to Claude's documentation. */
 const pixelsPerToken = 750;
-/** According to Claude's documentation, a PDF page counts as 1,500 to 3,000 tokens. Gemini counts fewer. */
+/** The token estimate for a PDF page. Claude's documentation says 1,500 to 3,000; Gemini counts fewer. */
 const pageTokens = 2_000;
-/** The typical size of a page, for other documents and for PDFs whose pages cannot be counted. */
+/** The typical size of a page in bytes, for other documents and for PDFs whose pages cannot be counted. */
 const pageBytes = 75_000;
-/** Tokens per second from Gemini's documentation, and typical bytes per second. */
+/** Tokens per second of audio, from Gemini's documentation, and typical bytes per second. */
 const audioRate = {
   tokens: 32,
   bytes: { "audio/wav": 32_000, "audio/x-wav": 32_000 } as { readonly [type: string]: number },
@@ -57,7 +57,7 @@ function countPages(base64: string): number {
   return atob(base64).match(/\/Type\s{0,8}\/Page(?![A-Za-z])/g)?.length ?? 0;
 }
 
-/** The minimum length of a base64 string. Shorter strings are counted as text. */
+/** The minimum length of a base64 string. A shorter one is counted as text. */
 const shortestEncoded = 1_000;
 
 const encodedText = /^(?:data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,)?[A-Za-z0-9+/_-]+={0,2}$/;

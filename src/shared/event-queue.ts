@@ -92,10 +92,7 @@ export class EventQueue<T> {
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /**
-   * Removes the oldest item. The array is compacted only when half of it has been read, so that each item moves at most once on
-   * average.
-   */
+  /** Removes the oldest item. Compacts the array only after half of it has been read, so that each item moves at most once on average. */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;

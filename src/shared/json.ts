@@ -39,8 +39,8 @@ export function parseToolArguments(text: string): ParsedArguments {
 }
 
 /**
- * Like `JSON.parse`, but large integers keep their digits. JavaScript would change the id 2512292042121000001 to 2512292042121000000, and
- * the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
+ * Like `JSON.parse`, but preserves the digits of large integers. JavaScript would change the id 2512292042121000001 to 2512292042121000000,
+ * so the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
  */
 function parseExactly(text: string): unknown {
   const value: unknown = parseModelJson(text);
@@ -111,7 +111,7 @@ export function isSameJson(one: Value, other: Value): boolean {
   return Object.keys({ ...one, ...other }).every((key) => isSameJson(left?.[key], right?.[key]));
 }
 
-/** The maximum depth of a value: enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
+/** The maximum depth of a value. Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
 const deepestLevel = 1_000;
 
 /**
@@ -153,7 +153,7 @@ export function stableJson(value: unknown): string {
   return JSON.stringify(toJson(value, envelope, true));
 }
 
-/** The maximum number of values within a value. Copying this many takes about two seconds. */
+/** The maximum number of values inside a value. Copying this many takes about two seconds. */
 const maxParts = 10_000_000;
 
 let parts = 0;

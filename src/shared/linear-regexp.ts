@@ -71,7 +71,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** Returns why JavaScript cannot parse the expression. JavaScript never runs it. */
+/** Returns why JavaScript cannot parse the expression. JavaScript only parses it and never runs it. */
 function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > maxExpressionLength) return `is longer than ${maxExpressionLength} characters`;
@@ -86,7 +86,7 @@ function findPatternProblem(expression: string, flags: string): string | undefin
 
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** Estimates the instructions before compiling, because compiling a large pattern takes a long time. */
+/** Estimates the number of instructions before compiling, because compiling a large pattern is slow. */
 function instructionsOf(expression: string): number {
   const open: number[] = [];
   let total = 0;

@@ -109,7 +109,7 @@ const anyImage = "image/*";
 /** The first bytes of a media type. `given` restricts a weak pattern to some of the given types, because other text may begin in the same way. */
 type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
 
-/** The first bytes of files, as base64. */
+/** First bytes of file types, as base64. */
 const heads: readonly Head[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

@@ -3,7 +3,7 @@
 
 import { redacted } from "./edges.ts";
 
-/** Makes the patterns for names of secrets. A function, because a bundler could not leave out a constant whose text is joined. */
+/** Creates the patterns for names of secrets. A function, because bundlers cannot leave out a constant whose text is joined. */
 function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; readonly ofAssignments: RegExp } {
   const anywhere = [
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
@@ -71,7 +71,7 @@ const maxPairLength = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** The number of characters before a name that are searched for words that announce a secret, as in "Incorrect API key provided: …". */
+/** The number of characters before a name to search for words that announce a secret, as in "Incorrect API key provided: …". */
 const maxContextLength = 32;
 const maxNameLength = 80;
 

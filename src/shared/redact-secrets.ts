@@ -7,7 +7,7 @@ import type { Json } from "../core/types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** Redacts a match only if it has a digit, so that words such as "sk-learn-pipeline" stay. */
+/** Redacts a match only if it contains a digit, so that words such as "sk-learn-pipeline" stay. */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
 /** Patterns for keys with a known prefix. */

@@ -38,7 +38,7 @@ class Repair {
     }
   }
 
-  /** Joins consecutive tool messages, because other libraries use one tool message for each result. */
+  /** Joins consecutive tool messages, because other libraries use a separate tool message for each result. */
   #addResults(message: ToolMessage): void {
     const isFirst = this.#results.size === 0;
     for (const result of message.results)
@@ -47,7 +47,7 @@ class Repair {
     this.#whole = isFirst && this.#results.size === size && message.results.length === size ? message : undefined;
   }
 
-  /** Adds the results of the newest assistant message. */
+  /** Adds the results for the newest assistant message. */
   close(): void {
     if (this.#calls.size === 0) return;
     const results = [...this.#calls.values()].map((call) => this.#results.get(call.callId) ?? toNotRun(call));

@@ -123,7 +123,7 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
   }
 }
 
-/** Makes a success. A message without data becomes the data, because the model reads only the data. */
+/** Creates a success. A message without data becomes the data, because the model reads only the data. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   const completion = complete(data === undefined ? message : data);
@@ -133,7 +133,7 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   return { ...completion, ...(kept.length > 0 && { content: kept }), ...(endTurn === true && { endTurn }), ...signal };
 }
 
-/** Makes a failure. If its data or content cannot be written, adds this problem to the reason. */
+/** Creates a failure. If its data or content cannot be written, the reason mentions that too. */
 function failWith({ message, error, data, content }: ToolResult): Conclusion<"failed"> {
   const reason =
     [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "") ??
@@ -239,8 +239,8 @@ export function renderOutcome(outcome: ToolOutcome): Json {
 }
 
 /**
- * The outcomes that count as errors. A message with at least one of them, and without a `completed` call, adds 1 to the count of
- * consecutive tool errors.
+ * Outcomes that count as errors. A message with at least one of them, and without a `completed` call, adds 1 to the count of consecutive
+ * tool errors.
  */
 const errors: ReadonlySet<Kind> = new Set([
   "failed",
@@ -252,7 +252,7 @@ const errors: ReadonlySet<Kind> = new Set([
   "truncated",
 ]);
 
-/** The outcomes of calls whose tool has run. A log may contain an unknown kind. */
+/** Outcomes of calls whose tool has run. A log may contain an unknown kind. */
 const dispatched: ReadonlySet<string> = new Set<Kind>(["completed", "failed", "timed-out", "interrupted", "deferred"]);
 
 export function countsAsError(kind: Kind): boolean {

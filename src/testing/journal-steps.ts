@@ -9,11 +9,10 @@ import { untilFired } from "./scripted-stream.ts";
 /** Connects `journalSuite` to the journal to test. */
 export interface JournalSuiteSetup extends Patience {
   /**
-   * Calls `body` with the journal of the run `runId`, and returns its result. For a later execution of the run, the suite calls
-   * this function again with the same `runId`: the journal must then contain all records of the earlier executions. Two executions
-   * may overlap. In a workflow engine, call `body` inside the workflow `runId`.
-   *
-   * Do not open the journal, because `body` opens it. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
+   * Calls `body` with the journal of the run `runId`, and returns its result. The suite calls this function again with the same `runId` for
+   * a later execution; the journal must then contain all earlier records. Two executions may overlap. In a workflow engine, call `body`
+   * inside the workflow `runId`. Do not open the journal, because `body` opens it. `runId` has at most 60 letters, digits and hyphens, and
+   * is new for each check.
    */
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
   /** How long the journal may need to record a step in the background, in milliseconds. Default 20. */
@@ -49,7 +48,7 @@ export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalB
   return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
 
-/** Reads a step that must already be recorded: its body fails. */
+/** Reads a step that must already be recorded. Fails if its body runs. */
 async function recall(journal: Journal, key: string): Promise<unknown> {
   return journal.step<unknown>(key, () => {
     throw new Error(`The step "${key}" is recorded, but it ran again.`);

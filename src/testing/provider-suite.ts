@@ -46,7 +46,7 @@ export interface ProviderFixture {
 
 /** Connects `providerSuite` to the provider to test. The suite passes `clock` to each call of the provider. */
 export interface ProviderSuiteSetup extends Patience {
-  /** Makes a provider for one check. The client of the provider must not retry by itself. */
+  /** Creates a provider for one check. The provider's client must not retry by itself. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
 }
 

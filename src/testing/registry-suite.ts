@@ -18,9 +18,9 @@ export interface RegistryFixture {
 /** Connects `registrySuite` to the registry to test. */
 export interface RegistrySuiteSetup extends Patience {
   /**
-   * Makes a registry for one check, from the given tools. If the tools of your registry are elsewhere, such as on a server, provide
-   * tools there with the same names and behaviour. "echo" returns `{ text }`. "break" fails with the message "out of order". "hold"
-   * runs until its signal fires, and then ends immediately.
+   * Creates a registry with the given tools for one check. If your registry's tools are elsewhere, such as on a server, provide tools there
+   * with the same names and behaviour. "echo" returns `{ text }`. "break" fails with the message "out of order". "hold" runs until its
+   * signal fires, and then ends immediately.
    */
   create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;
 }

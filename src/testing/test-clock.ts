@@ -24,8 +24,8 @@ interface Timer {
 const maxTimers = 100_000;
 
 /**
- * Calls `fn` in the next turn of the event loop. `setImmediate` is read when the module loads, before a test runner can replace
- * it with a fake.
+ * Calls `fn` in the next turn of the event loop. Reads `setImmediate` when the module loads, before a test runner can replace it with a
+ * fake.
  */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
@@ -94,7 +94,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Returns the earliest timer, or of several with the same due time, the one that was set first. */
+/** Returns the earliest timer. If several are due at the same time, returns the one that was set first. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

@@ -5,7 +5,7 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/** The fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
+/** Fields of an end reason that are sent to the page. None contains an error message or text from a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
 /**

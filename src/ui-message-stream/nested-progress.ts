@@ -12,8 +12,8 @@ interface Run {
 }
 
 /**
- * A preliminary output is sent when the text is 1/8 longer than in the previous one. Each output repeats the whole text, but outputs become
- * rarer, so their total size stays proportional to the text.
+ * The text must grow by 1/8 before another preliminary output is sent. Each output repeats the whole text, so this keeps their total size
+ * proportional to the text.
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
@@ -24,7 +24,7 @@ export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
   #length = 0;
-  /** The value of `#length` at the last preliminary output. */
+  /** The value of `#length` when the last preliminary output was sent. */
   #sent = 0;
 
   get hasRuns(): boolean {

@@ -143,7 +143,7 @@ function addResult(part: FieldReader, id: string, draft: HistoryDraft): void {
 
 type Item = { readonly part: { readonly [field: string]: Json } };
 
-/** Returns a part in the form in which `aiSdkModel` records the parts of a message. */
+/** Returns a part in the form in which `aiSdkModel` records it. */
 function toItem(part: FieldReader, id: string): readonly Item[] {
   const { type, providerMetadata, callProviderMetadata } = part.fields;
   const metadata = providerMetadata ?? callProviderMetadata;

@@ -29,7 +29,10 @@ export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements E
   protected abstract start(runId: string): Run;
   /** Adds an event of a nested run. `isSent` is true if this stream has sent the event before. */
   protected abstract addNested(run: Run, event: NestedEvent, isSent: boolean): void;
-  /** True if the call is really over. False if it ends only because its nested run is suspended, and will continue when the run is resumed. */
+  /**
+   * True if the call is really over. False if it ends only because its nested run is suspended, so that it continues when the run is
+   * resumed.
+   */
   protected abstract endsCall(run: Run, event: LoopEvents["tool-end"]): boolean;
   /** Sends the last chunks. `end` is undefined if the source ended before `run-end`, or threw the error in `failure`. */
   protected abstract finish(run: Run | undefined, end: RunEnd | undefined, failure: Failure | undefined): void;

@@ -16,7 +16,7 @@ export interface Entry<Chunk> {
   readonly audience: Audience;
 }
 
-/** Chunks that are held back while a provider, or a retry in the journal, may still discard them. */
+/** Chunks held back as long as a provider, or a retry in the journal, may still discard them. */
 interface Hold<Chunk> {
   readonly entries: Entry<Chunk>[];
   isSent: boolean;
@@ -125,7 +125,7 @@ export abstract class PageRun<Chunk> {
   #step: { readonly iteration: number; readonly audience: Audience } | undefined;
   /** True if the page has removed the chunks of the current step. */
   #isReset = false;
-  /** How many messages `resume: "retry-last"` has discarded. */
+  /** The number of messages that `resume: "retry-last"` has discarded. */
   #retries = 0;
   /** The ids of calls from discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();

@@ -53,7 +53,7 @@ function defaultUnreadMs(keepAliveMs: number): number {
   return keepAliveMs === Number.POSITIVE_INFINITY ? 60_000 : Math.min(4 * keepAliveMs, maxTimerMs);
 }
 
-/** The size of the pieces in which data is sent, so that a slow page shows progress while it reads a large result. */
+/** The size of the pieces in which data is sent. Small pieces let a slow page show progress while it reads a large result. */
 const pieceSize = 65_536;
 
 /** Splits a string, but not between the halves of a surrogate pair. */

@@ -49,7 +49,7 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds with a field `limit`. They need no entry in `words`, because `wordsOf` has one sentence for all of them. */
+/** The kinds of end reasons with a field `limit`. They need no entry in `words`, because `wordsOf` has one sentence for all of them. */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {

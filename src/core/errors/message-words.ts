@@ -89,8 +89,8 @@ const fields: { readonly [role: string]: readonly string[] } = {
 };
 
 /**
- * Returns a field that is probably misspelt, in a message or its parts. Only a field that the object lacks can be misspelt. Other
- * unknown fields are allowed, because applications store ids or dates in their messages.
+ * Returns a field of a message or part whose name is probably a misspelt known field. Other unknown fields are allowed, because
+ * applications store ids or dates in messages.
  */
 function findMisspelt(message: UnknownRecord): string | undefined {
   const { role, content: given, results } = message;
@@ -114,7 +114,7 @@ function findIn(given: UnknownRecord, known: readonly string[] = []): string | u
   return undefined;
 }
 
-/** True if the name is the known one with more words before it, such as "toolcallId". */
+/** True if the name is the known one with other words before it, such as "toolcallId". */
 function endsWith(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().endsWith(known.toLowerCase());
 }

@@ -48,7 +48,7 @@ export interface ActivityPlace {
   readonly left?: Left | undefined;
 }
 
-/** The information that ended nested runs pass on to the run that contains them. */
+/** The messages and flags that ended nested runs pass on to the run that contains them. */
 interface Left {
   /** True if a nested run was suspended by a drain. */
   isDrained: boolean;
@@ -85,9 +85,9 @@ export class Activity {
   /** Sends the call's end event, at most once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
-  /** The hook that is running or waiting now. */
+  /** The hook that is running or waiting. */
   hook = "";
-  /** The time at which the activity's hooks last stopped waiting for the core. */
+  /** The time at which the loop last returned control to the activity's hooks. */
   idleSince = 0;
   /** True while the call waits for its turn, because other calls come first. */
   isHeld = false;
@@ -161,7 +161,7 @@ export class Activity {
     this.nested?.abort();
   }
 
-  /** Waits for hooks. Rejects if one of them waits too long for something that the run does not know about. */
+  /** Waits for hooks. Rejects if a hook waits too long for something that the run cannot observe. */
   watched<T>(hooks: Promise<T>): Promise<T> {
     const { watch } = this.run;
     return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
@@ -183,7 +183,7 @@ export class Activity {
     return this.#pending > 0 || this.isInTool || this.isParked;
   }
 
-  /** True while the activity does work that ends without the help of other calls. */
+  /** True while the activity does work that can end without other calls. */
   get isWorking(): boolean {
     return this.isInside && !this.isHeld && !this.isParked;
   }
@@ -196,7 +196,7 @@ export class Activity {
     return count === 1 ? name : `${name}${mark}${count}`;
   }
 
-  /** Returns the full key for a step that this activity has not begun yet. */
+  /** Returns a step's full key. This activity must not have begun the step before. */
   keyOf(name: string): string {
     return `${this.run.prefix}${this.place}/${this.unique(name)}`;
   }
@@ -207,8 +207,8 @@ export class Activity {
   }
 
   /**
-   * Runs work of the core for a hook or a tool. Never resolves if the work has to wait for an answer: the code stays where it is, and the
-   * next execution runs it again from its start.
+   * Runs the loop's own work for a hook or a tool. Never resolves if the work must wait for an answer: the next execution runs the hook or
+   * tool again from its start.
    */
   async inCore<T>(work: () => T | Parked | PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
@@ -229,7 +229,7 @@ export class Activity {
     return forever();
   }
 
-  /** Stops the activity, with what a replayed tool waits for. */
+  /** Stops the activity, and stores what a replayed tool is waiting for. */
   park(waits: readonly Wait[]): Promise<never> {
     return this.inCore<never>(() => Promise.resolve(new Parked(waits)));
   }
@@ -242,7 +242,7 @@ export class Activity {
     });
   }
 
-  /** Resolves when `work` ends, or when it can only continue with an answer from outside. */
+  /** Resolves when `work` ends, or when it needs an outside answer to continue. */
   settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
     return new Promise((resolve, reject) => {
       const end = (settled: { readonly value: T } | { readonly waits: readonly Wait[] }): void => {

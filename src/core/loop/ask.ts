@@ -24,7 +24,7 @@ export interface QuestionFields {
   readonly wait?: boolean | undefined;
 }
 
-/** The fields of a tool's context that a question needs. */
+/** The fields of a tool's context that asking a question requires. */
 type AskingContext = Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal" | "step" | "wait">;
 
 type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefined };
@@ -66,7 +66,7 @@ export function ask(context: AskingContext, fields: AskedFields): Promise<unknow
   return answer;
 }
 
-/** Asks a question. With a context that does not come from a run, for example in a test, every question becomes a wait. */
+/** Asks a question. If the context does not belong to a run, as in a test, every question becomes a wait. */
 async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
   checkFields("question", fields, questionFields);
   const { question: text, schema, fromPage = false, wait: isLive = false } = fields;
@@ -130,7 +130,7 @@ interface LiveQuestion {
   readonly read: Reader;
 }
 
-/** Asks within a run. A durable tool records the valid answer, so that its next execution does not ask again. */
+/** Asks a question during a run. A durable tool records the valid answer, so that its next execution does not ask again. */
 async function askLive(context: AskingContext, inside: InsideCall, { asked, fromPage, read }: LiveQuestion): Promise<Fitting> {
   let fitting: Read | undefined;
   const put = async (question: ToolQuestion): Promise<Read> => read(await holdQuestion(context, inside, { question, fromPage }));

@@ -104,7 +104,10 @@ export class CallDrafts {
     return this.placed.slice(first, this.#taken).map((draft) => this.toCall(draft));
   }
 
-  /** Marks an incomplete draft as cut off. A problem of the whole message replaces the problem of each complete call. */
+  /**
+   * Converts a draft to a call, and marks an incomplete one as cut off. A problem of the whole message replaces the problem of each
+   * complete call.
+   */
   toCall(draft: CallDraft, messageProblem?: ToolCall["problem"]): ToolCall {
     const { id, name, args, argsText, ready, problem } = draft;
     return {

@@ -101,7 +101,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
 
 type Need = readonly [value: unknown, needs: string, write: string];
 
-/** For each trait, the middleware without which it has no effect. */
+/** The middleware that each trait needs to have an effect. */
 const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
   eager: [true, "eager-tools", "eagerTools()"],
   deferred: [true, "defer-tools", "deferTools()"],
@@ -145,7 +145,7 @@ function checkMiddleware(middleware: readonly unknown[]): void {
   checkOrder(listMiddleware(middleware as MiddlewareList));
 }
 
-/** Refuses an order in which one middleware would undo or miss what another one does. */
+/** Rejects an order in which one middleware would undo or miss what another does. */
 function checkOrder(middleware: readonly Middleware[]): void {
   for (const [index, { name, after = [] }] of middleware.entries()) {
     const late = middleware.slice(index + 1).find((one) => after.includes(one.name));
@@ -155,7 +155,7 @@ function checkOrder(middleware: readonly Middleware[]): void {
   }
 }
 
-/** Throws if a field looks like a misspelt hook. Other extra fields are allowed. */
+/** Throws if a field's name looks like a misspelt hook. Other extra fields are allowed. */
 function checkKnown(option: string, one: unknown): void {
   if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
   const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);

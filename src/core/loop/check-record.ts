@@ -146,7 +146,7 @@ const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^wait\/.+\/answer$/, { value: "value" }],
 ];
 
-/** The fields of a step's record, for middleware and tools: the step has a value or an error, or was cancelled. */
+/** The fields of a step's record, for middleware and tools. A step has a value or an error, or was cancelled. */
 const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
 /** Returns which field of a record is wrong, or undefined if none is. */

@@ -96,7 +96,7 @@ const checks: Checks<ContextStashOptions> = {
 
 const randomKey = (): string => crypto.randomUUID();
 
-/** Throws if a key is invalid or already in use. With a reused key, one tool would get the item of another tool. */
+/** Throws if a key is invalid or already in use, because one tool would otherwise get another tool's item. */
 function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   const problem =
     typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;

@@ -78,7 +78,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
   return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
 }
 
-/** Replaces the tool's value if the tool has changed since the model saw it. */
+/** Marks a call whose tool has changed since the model saw it. */
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
@@ -118,7 +118,7 @@ interface CallTimer {
   readonly deadline: Deadline;
 }
 
-/** Turns the end of a tool into an outcome. Drops the result of a cancelled call, even if the result is an error. */
+/** Turns the way a tool ended into an outcome. Drops a cancelled call's result, even if it is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   const durationMs = deadline.end();

@@ -45,7 +45,7 @@ export class HookWatch implements Cancellable {
     return new Promise((_, reject) => this.#watched.set(activity, reject));
   }
 
-  /** Waits for work that runs beside calls. Rejects if it takes too long while no call makes progress. */
+  /** Waits for work that runs alongside calls. Rejects if it takes too long while no call makes progress. */
   async limit(hook: string, work: unknown): Promise<unknown> {
     const watched = { hook, idleSince: 0, isInside: false, isWorking: false, close: () => {} };
     try {

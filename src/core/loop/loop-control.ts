@@ -120,10 +120,7 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/**
- * Handles a request that arrives after the run's ending was decided. Only a kill still has an effect: it cancels everything that the run
- * waits for, such as a slow journal.
- */
+/** Throws LoopError "invalid-option" if a reserve has no limit, or is not less than its limit. */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";
@@ -169,7 +166,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   });
 }
 
-/** True if the caller requested the cancellation. False for a time limit, and for a message sent with `interrupt`. */
+/** True if the caller requested the cancellation. False for a time limit or a message sent with `interrupt`. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
@@ -256,7 +253,7 @@ function createQuestions(call: InsideCall): CallQuestions {
   return questions;
 }
 
-/** The maximum number of open questions of one call. A faulty tool may ask one for each row of a large table. */
+/** The maximum number of open questions per call, because a faulty tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
 interface HeldQuestion {
@@ -306,7 +303,7 @@ export async function holdQuestion(
 
 type Controlled = Pick<InsideCall["run"], "options" | "outer">;
 
-/** Returns the open questions of each control, of the run and its outer runs. The caller can answer with any of these controls. */
+/** Returns the open questions of the controls of the run and its outer runs. The caller may answer with any of these controls. */
 function controlsOf(run: Controlled): readonly Map<string, OpenQuestion>[] {
   const controls: Map<string, OpenQuestion>[] = [];
   for (let one: Controlled | undefined = run; one !== undefined; one = one.outer) {

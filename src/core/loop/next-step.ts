@@ -79,7 +79,7 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : askEnds(hooks, state) };
 }
 
-/** Returns how the calls of the last message end the run. A tool's fatal error takes precedence. */
+/** Returns the ending that the last message's calls require. A tool's fatal error takes precedence. */
 function findEnd(lastBatch: State["lastBatch"]): Ending | undefined {
   const outcomes = lastBatch.map(({ outcome }) => outcome);
   const first = outcomes.find(isFatal) ?? outcomes.find(({ ends }) => ends !== undefined);
@@ -138,8 +138,8 @@ function forbid(state: State, seen: Seen, { limits, hooks }: LookRules): Ending 
 }
 
 /**
- * Keeps the planned ending if a limit forbids another iteration. The new messages are then returned as undelivered. An answer that hooks
- * chose as the ending is not kept, because they have not seen the new messages.
+ * Keeps the planned ending if a limit forbids another iteration, and returns the new messages as undelivered. Does not keep an ending that
+ * hooks chose, because they have not seen the new messages.
  */
 function keep(planned: Ending, found: Ending | undefined): Ending | undefined {
   return found === undefined || isAnswer(found) ? undefined : planned;

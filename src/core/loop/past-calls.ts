@@ -9,7 +9,9 @@ import type { Run } from "./run.ts";
 export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 export interface CallPast extends Past {
-  /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts that were shown have changed. */
+  /**
+   * Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts shown to the person have changed.
+   */
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /**
    * Returns the recorded outcome of a call that ended without running its tool, so that the tool does not run now. Parks a call that was

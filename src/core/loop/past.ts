@@ -70,15 +70,15 @@ export interface Past {
   follow(decided: NextStep): Promise<NextStep>;
   /** Prepares the calls of a recorded answer, and sends the events of the answer again. */
   showRecorded(answer: Answer): void;
-  /** Reads what the records say about a message's calls. Throws LoopError "tools-changed". */
+  /** Reads what the records say about a message's calls. Throws LoopError "tools-changed" if a call's tool has changed too much. */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
   /** True if an earlier execution asked about this call, the call has not run, and its tool has changed since then. */
   isChanged(call: ToolCall): boolean;
-  /** True if an earlier execution made the request that failed without recording how the run ended, and this execution repeats the request. */
+  /** True if this execution repeats a failed request of an earlier execution that did not record how the run ended. */
   isRetried(planned: Ending | undefined): boolean;
   /** Records what middleware decided about an ending. */
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
-  /** Returns the ending of a run whose calls are waiting. */
+  /** Returns the ending for a run whose calls are waiting. */
   endUndone(ending: Ending): Ending;
   /** Removes the newest message, because its request is repeated. */
   takeBack(): void;

@@ -210,7 +210,7 @@ async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }
 
-/** Runs a durable tool's code from its start. */
+/** Runs a durable tool's code from its beginning. */
 async function execute(activity: Activity, call: Given): Promise<Outcome> {
   const ports = portsOf(activity, call.signal);
   const ready = await prepare(activity, call, ports);
@@ -242,7 +242,7 @@ function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall
   return prepared instanceof Promise ? prepared.then(count) : count(prepared);
 }
 
-/** Counts a call. Returns a refusal if the limits, which parallel calls share, allow no further call. */
+/** Counts a call. Returns a refusal if the limits, which parallel calls share, allow no more calls. */
 function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): ReadyCall | Outcome {
   const { meter, places, draft } = run;
   const { made, given } = call;
@@ -292,7 +292,7 @@ function prepare(
   return args === undefined ? activity.inCore(() => validateCall(ready, ports)) : ready;
 }
 
-/** The metadata of results, by call. Held until `tool-end` is sent. */
+/** Metadata of tool results, by call, stored until `tool-end` is sent. */
 const metadataOf = new WeakMap<ToolCall, unknown>();
 
 function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {

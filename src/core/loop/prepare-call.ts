@@ -20,7 +20,7 @@ export function createAdvice(): Advice {
 
 const maxAdvice = { given: 16, listed: 200 };
 
-/** The maximum number of names with which a hint compares the unknown name. */
+/** The maximum number of tool names that are compared with an unknown name to write a hint. */
 const maxCompared = 20_000;
 
 export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<PreparePorts, "advice">): ToolOutcome {
@@ -65,7 +65,7 @@ function findNearest(name: string, known: PreparePorts["shown"], { advice }: Pic
   return edges.nearestName?.(name, known.keys());
 }
 
-/** Lists tool names up to a limit. Otherwise each of 1,000 calls could list each of 1,000 tools. */
+/** Lists a limited number of tool names, because otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | PreparePorts["shown"],
   { advice }: Pick<PreparePorts, "advice">,

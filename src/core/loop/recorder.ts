@@ -160,7 +160,7 @@ export class StepRecorder {
     };
   }
 
-  /** Returns the call that a wait is about. The facts of approvals and results describe the call already. */
+  /** Returns the call that a wait is about. Approvals and results need none, because their facts already describe it. */
   #subjectOf(what: string): Pick<OpenedWait, "call"> {
     const given = this.#given;
     if (given === undefined || what === "approval" || what === "result") return {};

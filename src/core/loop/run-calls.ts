@@ -165,8 +165,8 @@ class Turns {
   }
 
   /**
-   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, lets the other calls
-   * begin.
+   * Lets other calls begin if nothing is recorded for a while, because middleware may hold a call back until another call of the message
+   * has ended.
    */
   #watch(): void {
     if (this.#phase !== "asking" || this.#isWatching) return;

@@ -112,7 +112,7 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
   return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 
-/** Reports only changes that were not reported before, because most requests are changed in the same way. */
+/** Reports changes to the request, but only those not reported before, because most requests are changed in the same way. */
 function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
   const { told } = run;
   for (const { provider, model, changes } of adjustments) {
@@ -132,7 +132,7 @@ export function sendIterationStart(run: Run, isReplayed: boolean): void {
   run.send("iteration-start", { continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) }, isReplayed);
 }
 
-/** Streams one answer. Everything that is decided here becomes part of its record. */
+/** Streams one answer. Its record contains everything that is decided here. */
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
@@ -184,7 +184,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the functions with which hooks watch a message. `isRecorded` is true for a recorded message. */
+/** Returns the functions with which hooks watch a message as it streams. `isRecorded` is true if the message is replayed. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
   let failed: Error | undefined;
   const at: StreamRecorder = {

@@ -121,8 +121,8 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 }
 
 /**
- * Checks what came from outside. The middleware is asked first, so that a message or a stop that arrives meanwhile still counts. Returns an
- * ending only if the run ends because its middleware waits.
+ * Checks for messages, cancellations and limits. Middleware is asked first, so that a message or a stop that arrives meanwhile still
+ * counts. Returns an ending only if the run ends because its middleware waits.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const { phase, consecutiveToolErrors } = run.state;
@@ -190,7 +190,7 @@ export function endPlace(state: State): string {
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
 }
 
-/** Records what identifies the run. A run without a journal skips this, because nobody reads its records later. */
+/** Records what identifies the run. Does nothing without a journal, because nobody would read the record. */
 async function recordFirst(run: Run): Promise<void> {
   const { options, state, registered, middleware, past } = run;
   const { runId, pricing, version } = options;
@@ -227,7 +227,7 @@ interface AskedHooks {
 }
 
 /**
- * Asks one kind of hook, one middleware after another, until `ask` returns a value. Counts what the hooks have spent. A failed hook ends the
+ * Asks one kind of hook, one middleware after another, until `ask` returns a value. Counts what the hooks spend. A failed hook ends the
  * run.
  */
 async function askHooks(

@@ -61,9 +61,12 @@ export interface Nesting {
   createMeter(limits: SharedLimits): Meter;
   /** Returns the hooks that the outer run adds to the nested run. */
   beginHooks(facts: RunFacts): readonly NamedHooks[];
-  /** Waits for another nested run's stream that may use up the budget. Undefined if there is room for this run's stream. */
+  /**
+   * Waits until another nested run's stream ends, because it may use up the budget. Returns undefined if this run's stream fits into the
+   * budget.
+   */
   findRoom(run: Run): Promise<void> | undefined;
-  /** Called before and after a request of the run, so that its outer runs count the request while it is in progress. */
+  /** Called before a request, so that the outer runs count it while it is in progress. */
   beginRequest(run: Run): void;
   endRequest(): void;
   /** Returns the limit of an outer run that leaves no room for another request. */
@@ -319,7 +322,10 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
   answers: true,
 };
 
-/** Checks the option names in a small bundle without the full checks: a misspelt option could be one that prevents tools from running. */
+/**
+ * Rejects unknown options in a small bundle without the full checks, because a misspelt option could be one that prevents tools from
+ * running.
+ */
 function refuseUnknownOptions(options: SeamOptions): void {
   if (edges.checkOptions !== undefined) return edges.checkOptions(options);
   const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));

@@ -141,7 +141,7 @@ function returnSteered(state: State): void {
   state.before = { ...before, messages: first };
 }
 
-/** Adds an answer to the message that it continues. */
+/** Adds an answer's content to the message that it continues. */
 function applyMessage(state: State, answer: Answer): void {
   const { text, reasoning, calls, finish, eagerOutcomes = [], discardedIds = [] } = answer;
   const before = state.continuation === 0 ? emptyMessage : state.current;

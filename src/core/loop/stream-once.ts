@@ -63,7 +63,7 @@ class StreamDraft implements GuardedStream {
   model: string;
   family: string | undefined;
   attempt: AttemptContent = new AttemptContent();
-  /** The number of the current attempt, if the provider makes several. The events of the stream contain it. */
+  /** The number of the current attempt, if the provider makes several. The stream's events contain it. */
   #number: { readonly attempt?: number; readonly isFinal?: true } = {};
   /** The usage of earlier attempts. */
   readonly #ended: AttemptSpending[] = [];

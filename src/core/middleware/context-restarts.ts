@@ -129,7 +129,7 @@ interface PendingPorts {
   readonly options: RestartPolicy;
 }
 
-/** Adds the item that a result names from the stash. If the stash fails, the run continues without the item. */
+/** Adds the stash item that a result names. If the stash fails, the run continues without the item. */
 async function addPending(outcome: Outcome, { at, run, options }: PendingPorts): Promise<Outcome> {
   const key = detectContextRestart(outcome, options)?.pendingContextKey;
   if (key === undefined) return outcome;
@@ -149,7 +149,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
   }
 }
 
-/** Returns the outcome of a call whose item did not arrive before the run ended: the call cannot restart the context. */
+/** Returns the outcome for a call whose item did not arrive before the run ended, so that the call cannot restart the context. */
 function toInterrupted({ call, durationMs, approvedArgs, nested }: Outcome): Outcome {
   return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
 }

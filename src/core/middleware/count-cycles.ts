@@ -44,7 +44,7 @@ export interface Repeats {
 export class CycleCounts {
   readonly #rules: CycleRules;
   readonly #counts: Counts;
-  /** The counts before the newest message, and how often the message was counted. */
+  /** The counts before the newest message, and how many times that message was counted. */
   readonly #last: LastMessage;
 
   constructor(rules: CycleRules, counts: Counts = noCounts(rules), last: LastMessage = { counts, weight: 0 }) {
@@ -129,7 +129,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Joins the lines without hashing them again: they are short, because each consists of digests. */
+/** Joins digests into one line per call. Does not hash them again, because they are already short. */
 function digestOf(lines: readonly string[]): string {
   return digest([...lines].sort().join("\n"));
 }

@@ -29,7 +29,10 @@ export function deferTools(): Middleware {
   };
 }
 
-/** Adds the tools that searches found and that calls named. A called tool counts as loaded, so that the model sees its schema from then on. */
+/**
+ * Adds the tools that searches found and those that the model called. A called tool counts as loaded, so that the model sees its schema
+ * from then on.
+ */
 function noteLoaded(loaded: Set<string>, { lastBatch }: State): void {
   for (const { outcome } of lastBatch) {
     if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loaded.add(outcome.call.name);
@@ -68,7 +71,7 @@ const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition 
   isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
 );
 
-/** The name of the tool of `withToolSearch`. */
+/** The name of the tool that `withToolSearch` adds. */
 const finderName = "find_tools";
 
 /**

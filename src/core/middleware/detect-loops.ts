@@ -32,7 +32,7 @@ export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
 function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compareResults = false }: LoopDetectionOptions): Hooks {
   let counts = new CycleCounts({ maxCycle, compareResults });
   let found: Repeats | undefined;
-  /** The iteration that was counted last, and the warning that it began with. */
+  /** The iteration that was counted last, and the warning at its start, if any. */
   let last: { readonly iteration: number; readonly warning: UserMessage | undefined } | undefined;
 
   const begin = (state: State): UserMessage | undefined => {

@@ -12,7 +12,7 @@ import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, Messa
 /** The outcome of a call that ran while its message streamed, with its steps. */
 export type EagerOutcome = ToolOutcome & { readonly steps?: Steps };
 
-/** A call's steps by key, without the call's place. */
+/** A call's steps by key. The keys lack the call's place. */
 interface Steps {
   readonly [key: string]: unknown;
 }
@@ -45,8 +45,7 @@ class EagerCalls implements MessageWatch {
   readonly #eager: ReadonlySet<string>;
   readonly #started: StartedCall[] = [];
   /**
-   * The calls of discarded attempts that no call of the current attempt has claimed, by signature. In each list, the earliest call comes
-   * last.
+   * Calls of discarded attempts that no call of the current attempt has claimed, by signature. The earliest call in each list comes last.
    */
   readonly #unclaimed = new Map<string, StartedCall[]>();
   #running = 0;
@@ -79,7 +78,7 @@ class EagerCalls implements MessageWatch {
     return this.#started.some(({ claimedBy, isBarring: bars }) => bars && claimedBy !== undefined);
   }
 
-  /** Returns a call of a discarded attempt with the same name and arguments. */
+  /** Takes over a call of a discarded attempt that has the same name and arguments. */
   #claim(call: ToolCall): StartedCall | undefined {
     const found = this.#unclaimed.size === 0 ? undefined : this.#unclaimed.get(signatureOf(call))?.pop();
     if (found !== undefined) found.claimedBy = call.callId;

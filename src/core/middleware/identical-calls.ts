@@ -14,7 +14,7 @@ const checks: Checks<IdenticalCallsOptions> = { max: { min: 2 } };
 /** Outcomes that are not errors, but indicate a loop if the same calls get them repeatedly. */
 const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
 
-/** The outcomes of the newest calls, and how often in a row the model has got them. */
+/** The outcomes of the newest calls, and how many times in a row the model got them. */
 interface Counted {
   readonly outcomes: readonly Outcome[];
   readonly count: number;

@@ -46,7 +46,7 @@ export function onIteration(ask: OnIteration): Middleware {
   };
 }
 
-/** Reasons of endings that calls cause themselves. */
+/** Reasons for endings that calls themselves cause. */
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
@@ -163,7 +163,7 @@ export function stopWhen(condition: StopCondition | readonly StopCondition[]): M
   };
 }
 
-/** Adds the earlier streams of the same message. */
+/** Combines an answer with the earlier streams of the same message. */
 function joinCurrent({ continuation, current }: State, answer: Answer): Answer {
   if (continuation === 0) return answer;
   const { text, reasoning, calls } = answer;

@@ -44,7 +44,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   };
 }
 
-/** Returns the results that calls have released. The calls in `lastBatch` belong to the previous iteration. */
+/** Returns the results that the model's calls have released. The calls in `lastBatch` belong to the previous iteration. */
 function releasesIn({ lastBatch, iteration }: State): readonly ReleasedResults[] {
   return lastBatch.flatMap(({ outcome }) =>
     outcome.kind === "completed" && outcome.release !== undefined ? [{ iteration: iteration - 1, release: outcome.release }] : [],

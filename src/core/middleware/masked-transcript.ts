@@ -91,7 +91,7 @@ export class MaskedTranscript {
     return this.#messages;
   }
 
-  /** Returns a message of the transcript as the model gets it. */
+  /** Returns a message as the model gets it, with masked results replaced. */
   replacementOf(message: Message): Message {
     return this.#replacements.get(message) ?? message;
   }

@@ -46,7 +46,7 @@ export function processResults(given: ResultPipeline): Middleware {
   };
 }
 
-/** Checks that the run has the tool that the option names, unless a registry may add it later. */
+/** Checks that the run has the tool named in the option, unless a registry may add it later. */
 function checkTool(toolName: string | undefined, { options }: RunFacts): void {
   const tools = listTools(options);
   if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;
@@ -89,7 +89,7 @@ async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports:
   return changes.length === 0 ? outcome : { ...outcome, textForModel: text };
 }
 
-/** Passes one result through the stages. If a stage fails, the result stays as it was before that stage. */
+/** Passes a result through the stages. If a stage fails, continues with the result as it was before that stage. */
 async function runStages(outcome: Outcome, pipeline: ResultPipeline, { run, at }: Ports): Promise<Processed> {
   const toolName = outcome.call.name;
   const { processor, extractor, cacher } = pipeline;

@@ -127,7 +127,7 @@ async function validate(text: string, schema: StandardSchema, { run, signal }: V
   return "issues" in validation ? { issues: validation.issues } : { value: toPlain(validation.value) };
 }
 
-/** Converts a value to the form that the journal stores, so that a replayed run returns an equal value. */
+/** Converts a value to JSON, as the journal stores it, so that a replayed run returns an equal value. */
 function toPlain(value: unknown): Json {
   try {
     return toJson(value);

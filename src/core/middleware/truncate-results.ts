@@ -14,7 +14,7 @@ export interface TruncateResultsOptions {
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 
-/** The smallest allowed limits. Results of this length contain the note and a little text. */
+/** The smallest limits that the options accept. They leave room for the note and a little text. */
 const minBytes = 200;
 const minTokens = minBytes / bytesPerToken;
 

@@ -83,7 +83,7 @@ export class StreamGuard implements ModelCall, Cancellable {
    * phase is `settling`: only usage is still read.
    */
   #phase = firstChunk;
-  /** The time since which a slow reader has held the stream back. Meanwhile, the time limits are paused. */
+  /** The time at which a slow reader began to hold the stream back. The time limits are paused until it continues. */
   #heldAt: number | undefined;
   #lastSign = 0;
   #lastContent = 0;

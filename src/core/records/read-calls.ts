@@ -99,7 +99,7 @@ export type PendingCall = {
     }
 );
 
-/** The calls of a run's newest message that have been read so far. */
+/** The calls read so far from a run's newest message. */
 interface Batch {
   readonly message: CurrentMessage;
   readonly ended: EndedCall[];
@@ -133,7 +133,7 @@ interface CallReaderPorts {
 
 export class CallReader {
   readonly #ports: CallReaderPorts;
-  /** Each run's newest batch, by the prefix of the run's keys. */
+  /** Each run's newest batch of calls, by the prefix of the run's keys. */
   readonly #batches = new Map<string, Batch>();
   readonly #places = new Map<string, RecordedPlace>();
 
@@ -178,7 +178,7 @@ export class CallReader {
     return batch;
   }
 
-  /** Reads a call that has not ended: it waits, is running, or has not begun. */
+  /** Reads a call that has not ended, because it waits, is running or has not begun. */
   async #readOpen(place: RecordedPlace, reading: ReadingCall, records: CallRecords): Promise<EndedCall> {
     const { run, call, index } = reading;
     const hasBegun = sendBegun(run, call, records);
@@ -261,7 +261,7 @@ function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[])
   return (isPlain && outcome === undefined) || inner.some(({ result }) => result === undefined);
 }
 
-/** Stops reading at a step that is not recorded. `waiting` resolves if a waiting call holds back a call that has not begun. */
+/** Stops reading at a step that is not recorded. `waiting` resolves if a waiting call holds back one that has not begun. */
 async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
   if (run.past?.isSettled === true) return;
   const never = (): never => {
@@ -271,7 +271,7 @@ async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> |
   await (waiting === undefined ? stuck : Promise.race([stuck, waiting]));
 }
 
-/** False if the run has continued after its calls, because they have then ended. */
+/** True if the run may have open calls. False if it has continued after its calls, because they have then ended. */
 function hasPending({ phase, waits, lastBatch }: State): boolean {
   return phase === "answer" || waits.length > 0 || lastBatch.some(({ isDrained }) => isDrained === true);
 }

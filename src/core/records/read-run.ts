@@ -86,7 +86,7 @@ async function readFirst(read: Records["read"]): Promise<FirstRecord | undefined
   return first;
 }
 
-/** Returns the options with which the loop reads a run. They set no limits, because the records contain every ending that a limit caused. */
+/** Returns the options for reading a run. They set no limits, because the records contain every ending that a limit caused. */
 function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptions {
   const { first } = place;
   const { messages, middleware, priced } = first;
@@ -143,7 +143,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
     const waits = await readWaits(read, path + placeIn(at));
     await Promise.all(waits.map(({ what, facts, until }) => at.wait(what, facts, { until })));
   };
-  /** Continues a paused message with another request, unless a limit ended the run. */
+  /** Ends the run after a paused message, unless the records contain another request that continues the message. */
   const endPaused = async (answer: Answer, state: State): Promise<Answer> => {
     if (answered === undefined || !isUnfinished(answer)) return answer;
     const next = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation + 1)}`;

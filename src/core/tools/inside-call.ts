@@ -40,7 +40,7 @@ export interface InsideCall {
   readonly deadline: Deadline | undefined;
   /** Called when the tool has ended. */
   onToolEnd: (() => void) | undefined;
-  /** Waits for work of the core. */
+  /** Waits for the loop's own work. */
   inCore<T>(work: () => PromiseLike<T>): Promise<T>;
 }
 

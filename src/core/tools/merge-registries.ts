@@ -28,8 +28,8 @@ interface Table {
 }
 
 /**
- * Makes one registry of several. Each method reads the current definitions of all members, so that a removed
- * tool cannot be called. This function, and later each method, throws LoopError "duplicate-tool" if two tools have the same name.
+ * Combines registries into one. Each method reads the current definitions of all members, so that a removed tool cannot be called. This
+ * function, and later each method, throws LoopError "duplicate-tool" if two tools have the same name.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
@@ -144,7 +144,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** Throws unless the filter's answer is true or false. A promise, for example, is truthy and would keep every tool. */
+/** Throws unless the filter returned true or false. A promise, for example, is truthy and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw invalidOption("filter", "a function that returns true or false", answer);

@@ -140,7 +140,7 @@ function writeCaseRow(report: CaseReport, place: Place): string {
 </tr>`;
 }
 
-/** The reasons are visible without a click. */
+/** Writes the reasons why trials failed, which are visible without a click. */
 function writeReasons(report: CaseReport): string {
   const items = groupProblems(report).map(({ count, check, reason }) => {
     const text = writeProblem({ check, reason: cutReason(reason) });
@@ -182,8 +182,8 @@ function writeCheck({ name, pass, score, reason }: CheckReport): string {
 }
 
 /**
- * Returns a link that is relative, so that the folder can be moved. Each part is encoded, so it is no other kind of link. A page that is not
- * below this folder may not be moved with it, for example to the artifacts of a CI job, so there is its path instead.
+ * Returns a link to a trial's page. The link is relative, so that the folder can be moved, and encoded, so that it cannot be another kind
+ * of link. For a page outside this folder, returns its path instead, because the page may not be moved along.
  */
 function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
   if (page === undefined || directory === undefined) return "";

@@ -26,13 +26,13 @@ import {
   sumSpent,
 } from "./report-texts.ts";
 
-/** GitHub cuts a comment at 65,536 characters. */
+/** The maximum number of listed problems, because GitHub cuts a comment at 65,536 characters. */
 const maxProblems = 40;
 
-/** A table of more rows would leave no space for the reasons. */
+/** The maximum number of table rows, because more would leave no space for the reasons. */
 const maxRows = 80;
 
-/** Passed cases are folded if there are more than this number. */
+/** The number of rows above which passed cases are folded. */
 const maxOpenRows = 20;
 
 /**
@@ -85,7 +85,7 @@ function isCalm(report: CaseReport): boolean {
   return report.status === "passed" && describeCase(report).length === 1;
 }
 
-/** A vertical line ends a cell, in code too. */
+/** Escapes a table cell, because a vertical bar ends the cell even inside code. */
 function toCell(text: string): string {
   return toCode(text).replaceAll("|", "\\|");
 }

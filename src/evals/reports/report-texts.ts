@@ -114,7 +114,7 @@ export function groupProblems({ trials }: CaseReport): readonly SharedProblem[] 
   return [...found.values()];
 }
 
-/** The longest reason in a list of all problems, in UTF-16 units. */
+/** The maximum length of a reason in the list of problems, in UTF-16 units. */
 const longestReason = 400;
 
 export function cutReason(reason: string): string {

@@ -47,7 +47,7 @@ interface Entering {
   readonly turn: Promise<unknown> | undefined;
 }
 
-/** Polls slowly, because a suspended run may wait for weeks. */
+/** Returns the settings for waiting in line. Polls slowly, because a suspended run may wait for weeks. */
 function untilLate(): Waiting {
   return { clock: systemClock, until: systemClock.now() + maxTimerMs, signal: undefined };
 }
@@ -57,7 +57,7 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
-/** The statuses of failed runs, after which sending the same message again starts another try. */
+/** Statuses of failed runs. After these, sending the same message again starts another try. */
 const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user", "empty-response"]);
 
 type PlacedInput = Omit<RunInput, "id" | "input">;

@@ -9,7 +9,7 @@ import { repeatFailed } from "../../shared/repeat-failed.ts";
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
 
-/** How long the writer waits before it repeats a write that failed, for example while the database restarts, in milliseconds. */
+/** How long to wait before repeating a failed write, for example while the database restarts, in milliseconds. */
 const retryMs = 250;
 
 function isPiece(event: LoopEvent): boolean {
@@ -32,7 +32,7 @@ export class EventWriter {
   #next: number;
   readonly stalls: number;
   readonly input: string | undefined;
-  /** True if an event that waits to be written shows progress: it is neither a delta nor `attempt-discarded`. */
+  /** True if an event waiting to be written shows progress: it is neither a delta nor `attempt-discarded`. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();

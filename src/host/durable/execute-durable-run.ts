@@ -17,7 +17,7 @@ import { createRecordJournal, type StepHooks } from "./record-journal.ts";
 import { repeatFailed } from "../../shared/repeat-failed.ts";
 import { type Answers, firstEnd, runUntilEnd, type ShownWait } from "./run-in-engine.ts";
 
-/** The result's fields that are rebuilt from the run's records, so that they are not stored twice. */
+/** Fields of the result that are rebuilt from the run's records, so that they are not stored twice. */
 type RebuiltFields =
   | "messages"
   | "details"
@@ -101,7 +101,7 @@ interface OpenWait {
 class Execution implements LiveRun {
   static #claims = 0;
   readonly ended: Promise<void>;
-  /** A newer execution in this process has a higher number. */
+  /** The number of this execution. A newer execution in this process has a higher number. */
   readonly #claim = (Execution.#claims += 1);
   readonly #site: RunSite;
   readonly #given: DurableExecution;
@@ -289,7 +289,7 @@ class Execution implements LiveRun {
     return hooks;
   }
 
-  /** Waits for answers. Returns none if the time is up, or if a stop or a kill was sent. */
+  /** Waits for answers. Returns no answers if the time is up, or if a stop or a kill was sent. */
   async #receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     const { store } = this.#site;
     const { runId, resting } = this.#given;
@@ -334,7 +334,9 @@ class Execution implements LiveRun {
     return next.length === 0 ? undefined : Object.fromEntries(next.map(({ id, answer }) => [id, answer]));
   }
 
-  /** Checks whether this execution may end, one check at a time. Otherwise, a slow check could take back a later check's note. */
+  /**
+   * Checks whether this execution may end. Runs one check at a time, because a slow check could otherwise take back a later check's note.
+   */
   #restSoon(wait: OpenWait, resting: Resting): void {
     this.#checked = this.#checked.then(() => this.#mayRest(wait, resting)).catch(() => {});
   }
@@ -354,13 +356,13 @@ class Execution implements LiveRun {
   }
 }
 
-/** A wait that lasts this long, in milliseconds, counts as progress. */
+/** How long a wait must last to count as progress, in milliseconds. */
 const calmMs = 10_000;
 
-/** The time before a failed read is repeated, in milliseconds. */
+/** How long to wait before repeating a failed read, in milliseconds. */
 const repeatMs = 250;
 
-/** The default of `timeouts.journalMs` in a durable run, in milliseconds. The database may be unreachable for this long. */
+/** The default of `timeouts.journalMs` in a durable run, in milliseconds: the database may be unreachable for this long. */
 const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {

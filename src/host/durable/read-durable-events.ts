@@ -51,7 +51,7 @@ class EventReader {
   readonly #endsWhenWaiting: boolean;
   #last: LoopEvent | undefined;
   #isFound = false;
-  /** True if the reader has looked and found no new event. */
+  /** True if the reader has checked for new events and found none. */
   #isQuiet = false;
 
   constructor(run: ReadRun, endsWhenWaiting: boolean) {

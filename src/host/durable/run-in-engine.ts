@@ -91,7 +91,7 @@ export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pi
   readonly signal: AbortSignal;
   /** Begins a step, or returns its stored result. The engine numbers the steps in the order of these calls. */
   begin(name: string, body: () => Promise<StoredStep>): Step;
-  /** Waits for several steps. */
+  /** Waits until these steps have ended, and returns their results. */
   finish(steps: readonly Step[]): PromiseLike<readonly StoredStep[]>;
 }
 

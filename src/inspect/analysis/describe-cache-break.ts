@@ -2,7 +2,7 @@ import type { CacheBreakCause } from "./cache-break.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 
-/** The maximum number of causes in a sentence. A request may remove or add dozens of tools. */
+/** The maximum number of causes in a sentence, because a request may add or remove dozens of tools. */
 const maxCauses = 5;
 
 /**

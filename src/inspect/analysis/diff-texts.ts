@@ -7,10 +7,10 @@ export interface TextPiece {
   readonly text: string;
 }
 
-/** Longer texts are compared only at their beginning and end. */
+/** The length above which texts are compared only at their beginning and end. */
 const maxComparedLength = 200_000;
 
-/** A comparison takes longer with each edit. Texts with more edits than this are compared only at their beginning and end. */
+/** The number of edits above which texts are compared only at their beginning and end, because each edit makes the comparison slower. */
 const maxEdits = { lines: 1_000, words: 1_000 };
 
 /**

@@ -7,8 +7,8 @@ export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: stri
 }
 
 /**
- * The minimum duration of a wait that is shown, in milliseconds. Very short waits, for example for a policy that approves at
- * once, would hide the longer waits.
+ * The minimum duration of a displayed wait, in milliseconds. Very short waits, such as those for a policy that approves immediately, would
+ * hide longer ones.
  */
 const minWaitMs = 10;
 

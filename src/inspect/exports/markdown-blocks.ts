@@ -68,8 +68,7 @@ export function toFolded(title: string, block: string): string {
 }
 
 /**
- * The length up to which JSON is counted, in characters. Counting takes time: with references, a log of a few KB can stand for many
- * results of 16 MB each.
+ * The length up to which JSON is counted, in characters. Counting is slow, and a log of a few KB may refer to many results of 16 MB each.
  */
 const maxCounted = 100_000;
 

@@ -153,7 +153,7 @@ class RunLines {
     return event.type === "iteration-end" ? at : this.#follow(at);
   }
 
-  /** Adds the time that passed between two iterations of one execution, because a wait there has no event. */
+  /** Adds the time between two iterations of one execution, because a wait there has no event. */
   #follow(at: number): number {
     const look = this.#state?.look;
     if (look === undefined || (look.token === this.#look?.token && look.now === this.#look.now)) return at;

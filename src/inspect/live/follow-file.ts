@@ -6,7 +6,7 @@ import { unlessMissing } from "../../shared/plain-error.ts";
 import { onAbort } from "../../shared/signals.ts";
 import { isLogStart } from "../log/log-file.ts";
 
-/** How often a file or a folder is checked, in milliseconds. Some file systems report no changes. */
+/** How often to check a file or folder, in milliseconds, because some file systems report no changes. */
 const pollMs = 1000;
 
 export class ChangeWatch {

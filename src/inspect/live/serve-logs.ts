@@ -152,7 +152,7 @@ class LogHandler {
   }
 }
 
-/** The place at which the page wants to continue a log. */
+/** The position from which the page wants to continue a log. */
 interface Start {
   readonly from: number;
   readonly id: string | undefined;
@@ -190,7 +190,7 @@ const headers: { readonly [name: string]: string } = {
   "X-Frame-Options": "DENY",
 };
 
-/** Sends no body, because the page reads every body as a part of a log. */
+/** Ends a response without a body, because the page would read a body as part of a log. */
 function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
   response.end();

@@ -57,15 +57,12 @@ const failed = "[redaction failed]";
 const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
-/**
- * The clean form of a string is remembered if the string has at least this length. A long string is usually written twice: in a result,
- * and in a message.
- */
+/** The minimum length of a string whose clean form is remembered. Long strings are usually written twice: in a result and in a message. */
 const minKept = 1_000;
 const maxKept = 32;
 const maxKeys = 1_000;
 
-/** How many levels messages and events add around arguments and results. These may be nested less deeply by this number. */
+/** The number of levels that messages and events add around arguments and results, which must be nested less deeply by this number. */
 const headroom = 32;
 
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
@@ -79,9 +76,7 @@ export class Cleaner {
   readonly #redact: RedactText | undefined;
   readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
-  /**
-   * The clean forms of arguments and results, because each of these values is written several times: in events, and in a message.
-   */
+  /** The clean forms of arguments and results, because each is written several times: in events and in a message. */
   readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {
@@ -167,7 +162,7 @@ export class Cleaner {
 
   /**
    * Replaces all strings and numbers in a field whose name suggests a secret. In a tool's schema, replaces only a string that is itself the
-   * value of the field.
+   * field's value.
    */
   #secret(value: Json, below: { readonly key: string; readonly place: RunLogPlace }): Json {
     const { key, place } = below;

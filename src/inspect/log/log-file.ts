@@ -30,7 +30,7 @@ export interface LineTarget {
   close(isWhole: boolean): void;
 }
 
-/** Opening a log must not follow a symbolic link, and must not block. Windows has neither of these flags. */
+/** Flags for opening a log without following a symbolic link or blocking. Windows has neither flag. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 interface OpenFile {
@@ -45,10 +45,7 @@ interface Found {
   readonly size: number;
 }
 
-/**
- * The states of logs that were closed recently, by path. Without these states, each run of a conversation would read its log
- * again.
- */
+/** The states of recently closed logs, by path. Without them, each run of a conversation would have to read its log again. */
 const recent = new Map<string, Found>();
 const maxRecent = 8;
 

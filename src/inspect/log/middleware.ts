@@ -57,9 +57,9 @@ export class RunRecorder implements RunObserver {
   readonly #ports: RecorderPorts;
   readonly #place: RunPlace;
   readonly #run: KnownRun;
-  /** The fields of the run-start line until it is written. */
+  /** The fields of the run-start line, until the line is written. */
   #first: LogFields | undefined;
-  /** The number of events about each step in this execution. Undefined if the run is new in the log. */
+  /** How many events about each step this execution has sent. Undefined if the run is new in the log. */
   readonly #seen: Map<string, number> | undefined;
   readonly #emitted = new EmittedTexts();
   #draft: OutputDraft | undefined;
@@ -133,7 +133,7 @@ export class RunRecorder implements RunObserver {
     this.#note(event);
   }
 
-  /** True once the output is complete. Calls that start early send events before that. */
+  /** True once the stream's output is complete. Calls that start early send events before that. */
   #isOutputOver({ type, replayed }: LoopEvent): boolean {
     return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
   }
@@ -169,9 +169,8 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * True for an event that an earlier execution may have written. The end of an iteration is marked as replayed if its stream was
-   * replayed, but the end is new if calls of the iteration ran in this execution. The end of a nested run is never marked as
-   * replayed.
+   * True for an event that an earlier execution may have written. An iteration's end is marked as replayed if its stream was replayed, but
+   * is new if calls of the iteration ran in this execution. A nested run's end is never marked as replayed.
    */
   #isRepeated(event: LoopEvent): boolean {
     if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;

@@ -201,7 +201,7 @@ function iterationOf({ streams }: RunParts, line: LogLine): IterationDraft {
   return streams.get(requireCount(line, "iteration"))?.at(-1) ?? failWith("is about an iteration that has not started");
 }
 
-/** Returns the call of a line. Adds the call if it is unknown, because a call that was cut off has no output line. */
+/** Returns the call that a line is about. Adds an unknown call, because a call that was cut off has no output line. */
 function callOf(parts: RunParts, line: LogLine): CallDraft {
   const callId = requireText(line, "callId");
   const known = parts.calls.get(callId);
@@ -215,7 +215,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   return call;
 }
 
-/** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
+/** The maximum number of calls around a nested run, because readers are recursive and deeper runs could overflow the stack. */
 const maxNested = 100;
 
 /** Adds lines to runs. The methods throw a TypeError for a line that does not fit the format. */

@@ -11,7 +11,7 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
   return Array.isArray(value);
 }
 
-/** The writer allows values of 1,000 levels. Messages and lists add some levels around them. */
+/** The maximum nesting of a line. The writer allows values of 1,000 levels, and messages and lists add some more. */
 const maxLevels = 1_100;
 const tooDeep = `has a value of more than ${maxLevels} levels`;
 

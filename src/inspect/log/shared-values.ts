@@ -172,7 +172,7 @@ export class SharedValues {
     return `{"=":[${number},${this.toText(new Measured(parts))}]}`;
   }
 
-  /** Reads a value of an existing log, and remembers the numbers in it. */
+  /** Reads a value from an existing log, and remembers its numbers. */
   learn(value: Json): Measured {
     return new Measured(pieceOf(value, (mark, inner) => this.#learnMark(mark, inner)));
   }

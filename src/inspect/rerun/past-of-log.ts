@@ -121,7 +121,7 @@ interface PastMessages {
   readonly compactions: ReadonlyMap<number, PastCompaction>;
 }
 
-/** Reads the transcript from the first request that runs again, and from the requests around each compaction. */
+/** Reads the transcript from the first request that will run again, and from the requests before and after each compaction. */
 function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestReading): PastMessages {
   const compactions = new Map<number, PastCompaction>();
   const messagesAt = (index: number): readonly Message[] =>

@@ -70,7 +70,7 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
   return users;
 }
 
-/** True if the first added message is a note about a malformed call, which the loop adds again by itself. */
+/** True if the first added message is a note about a malformed call, which the loop will add again itself. */
 function isNoted(streams: readonly Answer[], [first]: readonly UserMessage[]): boolean {
   return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }

@@ -49,7 +49,7 @@ interface ReplayOptions {
   readonly warnsOfLoops: boolean;
 }
 
-/** The recorded answers that stand in for the caller's functions in a repeated iteration. A step's key ends with the key here. */
+/** Recorded answers that replace the caller's functions in a repeated iteration. Step keys end with the keys listed here. */
 const neutral: { readonly [step: string]: unknown } = {
   "@on-iteration/said": null,
   "@prepare-iteration/plan": {},
@@ -61,7 +61,7 @@ const neutral: { readonly [step: string]: unknown } = {
   "@guardrails/check of edits": {},
 };
 
-/** The steps that call none of the caller's functions. */
+/** Steps that call none of the caller's functions. */
 const harmless: ReadonlySet<string> = new Set(["@handoffs/agent", "@mask-results/force", "@compaction/earlier"]);
 
 /** Returns a journal with the iterations before `from`. The new run adds its own records to it. */

@@ -118,7 +118,7 @@ export class ListLayout {
   readonly #heights = new Map<string, number>();
   #keys: readonly string[] = [];
   #estimate: (index: number) => number = () => 0;
-  /** The top of each item. The last number is the height of the whole list. */
+  /** The position of each item's top. The last number is the height of the whole list. */
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 

@@ -44,7 +44,7 @@ export interface Selection {
   select(key: string, how?: { readonly replace?: boolean; readonly jump?: Jump | undefined }): void;
 }
 
-/** Adds each key to a copy of the set, or removes it if the set has it. */
+/** Adds keys to a copy of the set, and removes those that the set already contains. */
 function toggleIn(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet<string> {
   const toggled = new Set(set);
   for (const key of new Set(keys)) if (!toggled.delete(key)) toggled.add(key);

@@ -279,12 +279,12 @@ function windowOf({ contextWindow }: Settings, { id, model }: Provider): number 
 }
 
 /**
- * A compaction must free at least this share of `when`. Each compaction breaks the prompt cache, so a compaction that frees less
- * is not worth its cost.
+ * The minimum share of `when` that a compaction must free. Each compaction breaks the prompt cache, so one that frees less is not worth its
+ * cost.
  */
 const minFreed = 0.1;
 
-/** After a failure, the context must grow by this factor before the next attempt. */
+/** The factor by which the context must grow after a failure before the next attempt. */
 const growthAfterFailure = 1.1;
 
 function isDue(facts: CompactionFacts, settings: Settings): boolean {
@@ -321,9 +321,7 @@ function shownMessages({ messages, earlier, filtered }: CompactionFacts): Shown 
   return filtered === undefined ? { messages, earlier } : { messages: filtered.messages, earlier: undefined, filtered };
 }
 
-/**
- * Returns the place in the transcript of a message that the current agent sees, or -1 for a message that a filter made.
- */
+/** Returns the transcript position of a message that the current agent sees, or -1 for a message that a filter created. */
 function placeOf({ messages: whole }: CompactionFacts, { messages, left, before }: FilteredMessages, index: number): number {
   if (index >= left) return before + index - left;
   const message = messages[index];

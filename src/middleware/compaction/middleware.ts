@@ -248,7 +248,7 @@ function summaryRunOf(at: Recorder, { runId, clock, timeouts, options: { pricing
   };
 }
 
-/** Returns how many messages at the end come unchanged from the transcript, if other middleware has filtered the earlier messages. */
+/** Returns how many of the last messages come unchanged from the transcript, if other middleware has filtered the earlier ones. */
 function findFiltered(messages: readonly Message[], transcript: readonly Message[]): FilteredMessages | undefined {
   if (messages.length === transcript.length) return undefined;
   let same = 0;

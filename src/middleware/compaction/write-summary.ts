@@ -25,7 +25,7 @@ type StreamPorts = Parameters<typeof streamOnce>[1];
 /** The parts of a run that a summary needs. */
 export interface SummaryRun extends Pick<StreamPorts, "clock" | "timeouts" | "scope" | "heldIds" | "pricing" | "events"> {
   readonly iteration: number;
-  /** Returns the limit that a request of this cost would exceed, after `spent`. */
+  /** Returns the limit that a request with this cost would exceed, in addition to `spent`. */
   findSpent(expectedUSD: number, spent: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
 }
 
@@ -43,7 +43,7 @@ export type WrittenSummary = { readonly spending: Spending | undefined } & (
   | { readonly error: PlainError }
 );
 
-/** The smallest part, in tokens. A larger part that the service refuses as too long is halved and sent again. */
+/** The minimum size of a part, in tokens. A larger part is halved and sent again if the service refuses it as too long. */
 const smallestPart = 250;
 
 interface Spent {

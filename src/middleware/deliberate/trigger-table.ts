@@ -46,7 +46,7 @@ const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
-/** Scripts without spaces between words, so a match may begin and end anywhere. */
+/** Scripts that are written without spaces between words, so a match may begin and end anywhere. */
 const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
 const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
 const spacedChar = `(?!${unspaced})${wordChar}`;

@@ -26,7 +26,7 @@ import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone, toPlainError } from "../../shared/plain-error.ts";
 import type { ToolCheck } from "./checks.ts";
 
-/** The checks' verdict on a call. Plain data. */
+/** The checks' verdict on a call, as JSON data. */
 interface Verdict {
   /** The rewritten arguments. */
   readonly rewritten?: { readonly args: Json } | undefined;

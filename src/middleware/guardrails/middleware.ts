@@ -115,7 +115,7 @@ function checkInput(at: Recorder, { input, messages, newMessages, ports }: Check
   return { records, verdict };
 }
 
-/** Runs the checks at the same time. The first check that does not pass cancels the others, so that the run ends at once. */
+/** Runs the checks in parallel. The first check that does not pass cancels the others, so that the run ends immediately. */
 async function askAll(
   checks: readonly InputCheck[],
   input: CheckedInput,

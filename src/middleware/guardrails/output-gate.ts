@@ -41,8 +41,7 @@ export class StoppedStream extends Error {
 }
 
 /**
- * The types of chunks that are held until the end of the stream. They may contain the original text, so they are dropped
- * from a rewritten message.
+ * Types of chunks that are held until the stream ends. They may contain the original text, so they are dropped from a rewritten message.
  */
 const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "details", "thought-log"]);
 

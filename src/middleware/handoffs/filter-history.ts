@@ -76,7 +76,7 @@ export function createHistoryView(
   };
 }
 
-/** Returns the handoff to the current agent, which an earlier run of the conversation may have made. */
+/** Returns the handoff that led to the current agent. An earlier run of the conversation may have made it. */
 function lastHandoff({ handoffs, agent, agentSince }: HandoffState): Pick<Handoff, "to" | "messagesBefore"> | undefined {
   const isEarlier = handoffs.length === 0 && agent !== undefined && agentSince !== undefined;
   return isEarlier ? { to: agent, messagesBefore: agentSince } : handoffs.at(-1);

@@ -41,7 +41,7 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
     last = state.lastBatch;
     applyHandoff(own, state);
   };
-  /** Begins as the recorded agent if the run is resumed. */
+  /** Starts a resumed run with the agent that was recorded. */
   const begin = async (at: Recorder): Promise<void> => {
     if (isBegun) return;
     isBegun = true;

@@ -1,7 +1,7 @@
 import type { LoopStream, StructuredOutput } from "../../core/index.ts";
 import { escapeControls, parseJson } from "../../shared/json.ts";
 
-/** The maximum nesting. Deeper JSON gets no partial values, because a recursive function of the caller could overflow the stack. */
+/** The maximum nesting. Deeper JSON gets no partial values, because the caller's recursive functions could overflow the stack. */
 const deepest = 200;
 
 /**
@@ -15,8 +15,8 @@ class JsonPrefix {
   /** True inside a key, and where a key may begin. */
   #isKey = false;
   /**
-   * `before` and `at` are the positions of the last two escapes in the current string. `missing` is the number of characters by which
-   * the escape at `at` is still incomplete.
+   * The state of escapes: `before` and `at` are the positions of the current string's last two, and `missing` is the number of characters
+   * that the last one still lacks.
    */
   #escape = { before: -1, at: -1, missing: 0 };
   /** The position after the last complete value or opening bracket. */
@@ -193,7 +193,7 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
   }
 }
 
-/** The answer is parsed again when it has grown by this share, because parsing it after each piece would take quadratic time. */
+/** The share by which the answer must grow before it is parsed again, because parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
 const maxFenceLength = 32;

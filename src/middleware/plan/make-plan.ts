@@ -15,7 +15,7 @@ type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** A chunk that replaces a hidden one, so that the timeouts of the stream notice that a chunk arrived. */
+/** An empty chunk sent in place of a hidden one, so that the stream's timeouts notice that something arrived. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 async function* askForPlan(
@@ -58,8 +58,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The messages to the model, by finish reason. After one of these, the model gets the message and makes the plan
- * again. After any other abnormal finish reason, the iteration ends with that reason.
+ * Messages to the model about a plan, by finish reason. The model gets the message and plans again. After any other abnormal finish reason,
+ * the iteration ends with that reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",

@@ -65,8 +65,7 @@ export class PlanScanner {
   #lead = "";
   #objects = 0;
   /**
-   * The problem of the newest object that was not a plan. The message about it is written only when needed, because removing
-   * credentials from it is slow.
+   * The problem of the newest object that was not a plan. Its message is written only when needed, because removing credentials is slow.
    */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;

@@ -14,9 +14,7 @@ interface IterationSettings extends PlanSettings {
   readonly extraInstruction: string;
 }
 
-/**
- * The error that replaces the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason.
- */
+/** The error that replaces the answer if the run's limits allow no further request. The run then ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
   error: providerError(
@@ -118,7 +116,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** Options that only apply to plans that the model makes. They are rejected if `planner` is set. */
+/** Options that apply only to plans made by the model. They are rejected if `planner` is set. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =

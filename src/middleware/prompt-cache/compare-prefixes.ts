@@ -57,7 +57,7 @@ function isOfModel(value: unknown): boolean {
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** The fields that contain text, names and arguments as strings, in all formats. */
+/** Fields that contain text, names and arguments as strings, in any API's format. */
 const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments"]);
 
 /** Lists the text, names and arguments in a value, without reasoning. */
@@ -141,7 +141,9 @@ interface Change {
   readonly cause: CacheBreakCause | undefined;
 }
 
-/** A change of the messages. A normal change has no cause: context items move to the end, and a paused message becomes longer. */
+/**
+ * A change in the messages. A normal change has no cause, for example if context items move to the end or a paused message becomes longer.
+ */
 interface MessageChange extends Change {
   readonly isIntended: boolean;
 }

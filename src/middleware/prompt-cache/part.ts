@@ -14,7 +14,7 @@ export interface Part {
   readonly value: unknown;
 }
 
-/** Parts that were already measured. Providers convert each message once, so most parts are the same objects as in the previous request. */
+/** Parts that were already measured. Providers convert each message once, so most parts are the same objects as in the last request. */
 const known = new WeakMap<object, Part>();
 
 /** Measures a part of a request. `before` is the part at the same place in the previous request. */
@@ -69,7 +69,7 @@ function isSameField(one: unknown, other: unknown): boolean {
   return one.every((item: unknown, at) => item === other[at]);
 }
 
-/** Fields that mark the end of a cached prefix. These marks are not compared, because they move in each request. */
+/** Fields that mark the end of a cached prefix. They are ignored in comparisons, because they move with each request. */
 const marks: ReadonlySet<string> = new Set(["cache_control", "prompt_cache_breakpoint"]);
 
 export function toText(value: unknown): string {

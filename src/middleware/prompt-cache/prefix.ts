@@ -92,8 +92,8 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
 }
 
 /**
- * The number of newest messages that the record of a run's last request lists one by one. Older messages are grouped, and each group is
- * twice as large as the newer group after it.
+ * The number of newest messages that a run's last request lists individually in its record. Older messages are grouped, and each group is
+ * twice as large as the next newer one.
  */
 const maxSingle = 8;
 

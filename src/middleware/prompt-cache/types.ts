@@ -46,10 +46,10 @@ export interface StreamWatch {
 
 /** Watches the prompt cache of one run. Created by `watchPromptCache`. */
 export interface CacheWatcher {
-  /** Begins to watch the requests of a stream. */
+  /** Starts watching a stream's requests. */
   watch(request: ModelRequest): StreamWatch;
   /** Takes the recorded requests of a replayed stream, so that the next request is compared with these records. */
   replay(cache: StreamCache): void;
-  /** Returns the sums for the result of the run. */
+  /** Returns the totals for the run's result. */
   sum(results: readonly StreamResult[]): PromptCacheUse;
 }

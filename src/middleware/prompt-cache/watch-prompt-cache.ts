@@ -94,7 +94,7 @@ export class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** Takes a recorded request as the previous one. If it was edited and is now invalid, the next request is compared with nothing. */
+  /** Uses a recorded request as the previous one. If it was edited and is now invalid, the next request is compared with nothing. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
@@ -134,7 +134,7 @@ export class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** Compares the first request to a model. It has nothing in common with the previous request, because another model got that one. */
+  /** Compares the first request to a model, which cannot use the cache of the previous request's model. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
@@ -180,7 +180,7 @@ function toBreak({ cause, isIntended, sharedBytes }: Comparison, { prefixBytes, 
   return cause && { ...place, cause, isIntended, keptBytes: sharedBytes, lostBytes: prefixBytes - sharedBytes };
 }
 
-/** Returns the price without a cache, minus the cost. Undefined if a price is unknown, or if a service did not report its cache. */
+/** Returns the price without a cache, minus the actual cost. Undefined if a price is unknown or a service did not report its cache use. */
 function sumSavings(
   spendings: readonly AttemptSpending[],
   priceOf: (usage: Usage, by: AttemptSpending) => unknown,

@@ -204,8 +204,8 @@ function toMessage(args: unknown): string {
 const maxRuns = 1_000;
 
 /**
- * Makes a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys. Each
- * key is counted only once.
+ * Creates a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys, so each key
+ * counts only once.
  */
 function createTaskCounter(name: string, maxTasks: number): (runId: string, key: string) => void {
   const tasks = new Map<string, Set<string>>();

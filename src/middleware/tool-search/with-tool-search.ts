@@ -33,10 +33,10 @@ const intro =
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
-/** The estimated bytes per token. Lower than for ordinary text, because a name has more tokens than prose of the same length. */
+/** The estimated number of bytes per token. Lower than for ordinary text, because names have more tokens than prose of the same length. */
 const bytesPerToken = 3;
 const maxNameLength = 64;
-/** The maximum size of a group. A larger group is split, because the model would see only the beginning of one long list. */
+/** The maximum number of names in a group. A larger group is split, because the model would see only the beginning of a long list. */
 const maxInGroup = 40;
 
 interface Group {
@@ -143,10 +143,7 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
-/**
- * The maximum length of searched text, in characters. The rest is ignored, because tool descriptions may come from servers and have any
- * length.
- */
+/** The maximum length of searched text, in characters, because tool descriptions from servers may have any length. */
 const maxTextLength = 2_000;
 const deepestSchema = 4;
 const maxParameters = 200;

@@ -83,7 +83,7 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** The finish reasons that have other names in OpenTelemetry's conventions. */
+/** Finish reasons that have other names in OpenTelemetry's conventions. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
@@ -126,7 +126,7 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** The fields of an end reason that are recorded. Fields with text from outside the program, such as error messages, are not. */
+/** Fields of an end reason that are recorded. Fields with outside text, such as error messages, are left out. */
 const reasonFields: readonly KeysOf<EndReason>[] = [
   ...(["attempts", "count", "expectedUSD", "hook", "iteration", "limit", "limitMs", "limitUSD", "model"] as const),
   ...(["provider", "spent", "spentUSD", "toolName"] as const),
@@ -174,7 +174,7 @@ export function definedIn(attributes: Attributes): Attributes {
   );
 }
 
-/** The attributes that hold a name, an id or a description chosen by the program or a provider. */
+/** Attributes whose value is a name, an id or a description chosen by the program or a provider. */
 const names: ReadonlySet<string> = new Set([
   ...[genAi.agentName, genAi.conversationId, genAi.providerName, genAi.requestModel, genAi.responseModel],
   ...[genAi.requestStopSequences, genAi.toolDescription, own.runId],

@@ -28,7 +28,7 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The token counters. A key is the end of a counter's name, and the value is the field of `Usage` that the counter adds up. */
+/** Token counters. The key is the end of the counter's name, and the value is the field of `Usage` that it adds up. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",

@@ -164,7 +164,7 @@ export class RunTrace implements RunObserver {
   #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
-  /** The ids of the calls that an earlier execution started and that have not ended yet. Such a call may continue in this execution. */
+  /** Ids of calls that an earlier execution started and that have not ended. Such a call may continue in this execution. */
   readonly #recalled = new Set<string>();
   /** The arguments of the current iteration's calls, for the spans of calls that do not start. Empty without content. */
   readonly #args = new Map<string, Json>();

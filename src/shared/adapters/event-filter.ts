@@ -4,7 +4,7 @@ import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
 import { cutText } from "../texts.ts";
 
-/** The number of characters that are kept from the end of a stream. */
+/** The number of characters to remember from the end of a stream. */
 const tailLength = 4_096;
 
 const maxSaidLength = 1_000;
@@ -66,7 +66,7 @@ export class EventFilter {
   #line = "";
   #hasData = false;
 
-  /** Returns the bytes to pass on. */
+  /** Takes bytes that have arrived, and returns the bytes to pass on. */
   take(arrived: Uint8Array): readonly Uint8Array[] {
     return this.#encode(this.#filter(this.#decoder.decode(arrived, { stream: true })));
   }

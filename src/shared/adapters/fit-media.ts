@@ -52,7 +52,7 @@ interface Placed extends Found {
   readonly isNew: boolean;
 }
 
-/** The reason why the service refuses a part, and advice for the caller. */
+/** Why the service refuses a part, and what the caller can do. */
 interface Problem {
   readonly problem: string;
   readonly remedy: string;
@@ -220,8 +220,8 @@ interface Replacement extends Found {
 type Replacer = (messages: readonly Message[], refused: ReadonlyMap<Placed, Problem>) => readonly Message[];
 
 /**
- * Creates a function that replaces parts of messages. Equal replacements give the same object, because adapters cache what they make from
- * a message.
+ * Creates a function that replaces parts of messages. Equal replacements return the same object, because adapters cache what they build
+ * from a message.
  */
 function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();

@@ -239,7 +239,7 @@ function intersectSchemas(one: unknown, other: unknown): unknown {
   return agree ? { ...one, ...other } : { allOf: [one, other] };
 }
 
-/** Unites schemas. Constants become one list of values. */
+/** Combines schemas into one that accepts what any of them accepts. Constants become one list of values. */
 function uniteSchemas(schemas: readonly unknown[]): unknown {
   const distinct = [...new Map(schemas.map((schema) => [stableJson(schema), schema])).values()];
   const [first] = distinct;

@@ -93,7 +93,7 @@ function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: 
   return JSON.stringify(schema).length <= maxSchemaLength ? schema : undefined;
 }
 
-/** Keywords whose loss would change the meaning, so a schema with one of them is refused. */
+/** Keywords that cannot be dropped without changing the meaning, so a schema with one of them is refused. */
 const refused = [
   ..."allOf not if then else contains prefixItems patternProperties".split(" "),
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),

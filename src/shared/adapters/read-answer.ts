@@ -30,7 +30,7 @@ export class AnswerIds {
   #id = "";
   #isRepeated = false;
   #roles = 0;
-  /** The latest new id that came with a role. */
+  /** The newest id that arrived with a role. */
   #opened = "";
   #held: UnknownRecord | undefined;
 

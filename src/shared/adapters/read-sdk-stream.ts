@@ -58,7 +58,7 @@ export interface SdkStream {
 /** How long a connection may stay open after the last expected event, in milliseconds. */
 const hangUpAfterMs = 1_000;
 
-/** How long to wait for token counts or more text after the answer has finished, in milliseconds. */
+/** How long to wait for token counts or more text after a finished answer, in milliseconds. */
 const quietAfterMs = 5_000;
 
 /**

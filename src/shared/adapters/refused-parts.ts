@@ -12,7 +12,7 @@ import { reportTo } from "./request-changes.ts";
 import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
-/** Messages with which services refuse a forced call. Other requests to the same service may still force one. */
+/** Matches messages with which services refuse a forced call. Other requests to the same service may still force one. */
 const refusals: readonly RegExp[] = [
   // Matches refusals by Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231), DashScope
   // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152) and Kimi (github.com/can1357/oh-my-pi/issues/1077).
@@ -28,7 +28,7 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-/** Messages with which services refuse all images. */
+/** Matches messages with which services refuse all images. */
 const imageRefusals: readonly RegExp[] = [
   // Matches refusals by Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
   // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp) and Gemini (github.com/google/generative-ai-docs/issues/513).
@@ -40,7 +40,7 @@ const imageRefusals: readonly RegExp[] = [
 
 /** The messages whose reasoning a service has refused. */
 export interface RefusedReasoning {
-  /** Adds the assistant messages. Returns false if all of them had been refused before. */
+  /** Remembers that these assistant messages were refused. Returns false if all of them had been refused before. */
   refuse(messages: readonly Message[]): boolean;
   has(message: Message): boolean;
 }

@@ -45,7 +45,7 @@ const closings: readonly RegExp[] = [
 /** Matches the beginning of a gpt-oss call, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
-/** The number of characters that are searched. Longer than any mark with the whitespace after it. */
+/** The number of characters to search at the end. Longer than any mark and the whitespace after it. */
 const tailLength = 100;
 
 /**
@@ -94,7 +94,7 @@ class TextWatch {
     return closings.some((closing) => closing.test(end)) || (this.#hasOpening && end.endsWith("}"));
   }
 
-  /** Appends text to a tail, and returns the new tail. Searches each piece for the opening, because only the tail is kept. */
+  /** Appends text and returns the new tail. Searches each piece for a call's beginning, because only the tail is kept. */
   #add(tail: string, added: string): string {
     const piece = tail + added;
     // Most pieces do not contain this text, so the slower pattern is not tried on them.

@@ -45,7 +45,7 @@ export class StreamedCall {
   isReady = false;
   /** The earlier call that this call repeats. The chunks of such a call are not sent. */
   first: StreamedCall | undefined;
-  /** The text that follows the last piece of the arguments. */
+  /** Text that follows the arguments' last piece. */
   protected readonly closing: string = "";
   readonly #calls: StreamedCalls;
   readonly #isHeld: boolean;
@@ -70,7 +70,7 @@ export class StreamedCall {
     if (!this.#isAnnounced && this.name !== "" && !isHeld) this.#start();
   }
 
-  /** Sends what has arrived and was not sent yet. */
+  /** Sends what has arrived but was not sent yet. */
   send(): void {
     this.announce();
     if (this.#isAnnounced) this.#sendPiece(this.#sent === 0 ? this.text : this.text.slice(this.#sent));

@@ -47,7 +47,7 @@ function propertiesOf({ properties }: JsonSchema): UnknownRecord {
   return isRecord(properties) ? properties : {};
 }
 
-/** Renames properties in references, because schemas from zod-to-json-schema refer to properties, as in "#/properties/$filter". */
+/** Renames properties in references, because schemas from zod-to-json-schema contain references such as "#/properties/$filter". */
 function followReferences(schema: object, names: Names): JsonSchema {
   const moved = new Map(Array.from(names, ([name, wireName]) => [toStep(name), wireName]));
   return JSON.parse(JSON.stringify(schema), (keyword, value: unknown) => {
@@ -73,7 +73,7 @@ export function renameKeys<Value>(args: Value, names: Names): Value {
 export function createKeyRenamer(names: Names): (piece: string) => string {
   const json = new JsonScan();
   let mayBeKey = false;
-  /** The beginning of the key that is being read. */
+  /** The part of the current key that has been read so far. */
   let key: string | undefined;
   const read = (character: string): string => {
     const wasInString = json.isInString;
@@ -197,7 +197,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
 
 type RenameMessages = (messages: readonly Message[], parameters: Parameters) => readonly Message[];
 
-/** Renames each message once, as long as the same parameters are renamed. */
+/** Creates a function that renames each message once, as long as the same parameters are renamed. */
 function createMessageRenamer(named: Rename): RenameMessages {
   let used = "";
   let toMessage = memoize((message: Message) => renameMessage(message, named));

@@ -29,7 +29,7 @@ interface Place {
 
 const deepest = 6;
 const maxReadLength = 10_000;
-/** The maximum number of messages. Each message is compared with many patterns, and a hostile body may contain thousands of messages. */
+/** The maximum number of messages to compare with patterns, because a hostile body may contain thousands. */
 const maxMessages = 30;
 
 /**
@@ -149,7 +149,7 @@ const wordFields = [
   "quotaId",
 ] as const;
 
-/** The maximum length of a code word. Limited, because a body may be hostile and each word is compared with many patterns. */
+/** The maximum length of a code word, because a body may be hostile and each word is compared with many patterns. */
 const maxWordLength = 200;
 
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {

@@ -20,7 +20,7 @@ export interface ErrorFacts {
 
 const deepest = 4;
 
-/** The number of characters of a message that are searched for known phrases. A JSON body in a message is parsed completely. */
+/** The maximum number of characters of a message to search for known phrases. A JSON body in a message is always parsed completely. */
 const maxReadLength = 10_000;
 
 interface Draft extends BodyFacts {
@@ -28,7 +28,7 @@ interface Draft extends BodyFacts {
   reason: string | undefined;
 }
 
-/** The response bodies of errors whose SDK drops the body. */
+/** Response bodies of errors whose SDK drops the body. */
 const bodies = new WeakMap<object, unknown>();
 
 /** Remembers an error's response body, because some SDKs drop parts of it. */

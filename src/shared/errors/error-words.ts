@@ -153,7 +153,7 @@ export const exactWords: readonly WordGroup[] = [
   },
 ];
 
-/** Words for a context that is too long. A status such as 401 or 429 takes precedence over them. */
+/** Recognizes a context that is too long. A status such as 401 or 429 takes precedence. */
 const contextWords: WordGroup = {
   code: "context-too-long",
   patterns: [

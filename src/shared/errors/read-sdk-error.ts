@@ -108,8 +108,8 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Error types of OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. They matter in streams, which keep the status 200 when
- * they fail.
+ * Error types used by OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. They matter in streams, which keep the status 200
+ * when they fail.
  */
 const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["resource_exhausted", "rate-limit"],
@@ -153,7 +153,7 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** Messages of failed connections, from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
+/** Matches messages about failed connections from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
 

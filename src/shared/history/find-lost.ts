@@ -80,7 +80,7 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** The number of items to search for an equal value. Limited, because histories are untrusted and may be long. */
+/** The number of items to search for an equal value, because histories are untrusted and may be long. */
 const searched = 32;
 
 /** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */

@@ -187,7 +187,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** Makes a cassette in a file. Writes synchronously, so that each chunk is in the file before the run gets it. */
+/** Creates a cassette in a file. Writes synchronously, so that each chunk is in the file before the run gets it. */
 function fileCassette(path: string): Cassette {
   const { dirname } = loader()("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = loader()("node:fs");

@@ -65,7 +65,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   return [...gone, ...others];
 }
 
-/** Describes only the first message that differs, because the later ones usually differ as a consequence. */
+/** Describes only the first message that differs, because later ones usually differ as a consequence. */
 function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
   const shorter = Math.min(asked.length, recorded.length);
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {

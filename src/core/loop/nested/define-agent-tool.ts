@@ -239,7 +239,7 @@ function tapNested(context: ToolContext, given: LoopEmitter | undefined): Tap {
   return { options: {}, forget: tapEvents(given, (part) => context.emit(part)) };
 }
 
-/** The traits that an agent tool cannot have, because its nested run has its own limits and records its own steps. */
+/** Traits that an agent tool must not have, because its nested run has its own limits and records its own steps. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {

@@ -22,7 +22,7 @@ import { waitsOf } from "../waiting-calls.ts";
 import { HeldRuns, untilEither } from "./held-runs.ts";
 import { NestedMeter } from "./nested-meter.ts";
 
-/** The part of a tool's context, or of a hook's recorder, that a nested run needs. */
+/** The part of a tool's context or a hook's recorder that a nested run needs. */
 type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempotencyKey">;
 
 /**
@@ -141,7 +141,7 @@ class ActivityRuns implements NestedRuns {
     }
   }
 
-  /** Cancels the nested runs. Those of a cancelled run are cancelled already, for the same reason. */
+  /** Cancels the nested runs. If the outer run was cancelled, they are already cancelled for the same reason. */
   abort(reason?: unknown): void {
     const { cause } = this.#activity.run.scope;
     if (cause !== undefined && cause.kind !== "interrupt") return;
@@ -166,7 +166,7 @@ function spendingOf({
   return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
 }
 
-/** The results whose unsent messages were already returned to the caller of the outer run. */
+/** The results whose unsent messages have already been returned to the outer run's caller. */
 const given = new WeakSet<LoopResult>();
 
 /** Returns a nested run's unsent messages to the caller of the outer run. */
@@ -247,7 +247,7 @@ class NestedPlace implements Nesting {
     return this.outer.hooks.map((one) => ({ ...one.nest?.(facts, { callId, name }), name: one.name }));
   }
 
-  /** Waits for room in the budget. Otherwise, all nested runs would begin a stream with the same remaining budget. */
+  /** Waits until the budget has room for another stream. Otherwise, all nested runs would start a stream with the same remaining budget. */
   findRoom(run: Run): Promise<void> | undefined {
     const full = run.scope.cause === undefined ? this.#meter?.findFull(expectedOf(run)) : undefined;
     return full && untilEither(run.scope, full);

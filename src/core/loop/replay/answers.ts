@@ -17,7 +17,7 @@ export type Answers = Map<string, Json>;
 
 type Attempts = readonly [RecordedWait, ...RecordedWait[]];
 
-/** Returns the attempts of a wait, beginning with the attempt that has this name. */
+/** Returns a wait's attempts, starting with the attempt that has this name. */
 async function findAttempts({ journal }: Run, name: string): Promise<Attempts | undefined> {
   for (const id of [name, name.replace(/~(?:[2-9]|[1-9]\d+)$/s, "")]) {
     const all = await readAttempts(async (key) => journal.read(key), id);
@@ -81,7 +81,7 @@ export function passDenial(answers: Answers, earlier: string, id: string): void 
   if (isRecord(given) && given["kind"] === "deny" && !answers.has(id)) answers.set(id, given);
 }
 
-/** Returns the wait for a result that may be answered under its call's id, although the approval used that id before. */
+/** Returns the wait for a result that may be answered under its call's id, although the call's approval used that id before. */
 async function findResultWait({ journal }: Run, { key, what }: RecordedWait, given: Json): Promise<string | undefined> {
   if (what !== "approval" || !isOutsideResult(given)) return undefined;
   const waits = await readWaits(async (name) => journal.read(name), key.replace(/^wait\/|\/\d+$/g, ""));

@@ -74,7 +74,7 @@ function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolea
   return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
 }
 
-/** True if the arguments and the tool are the same, because an answer is about those that were shown. */
+/** True if the arguments and the tool are the same as those that were shown, because the answer is about these. */
 function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undefined): boolean {
   if (now === undefined) return true;
   if (was === undefined || was.name !== now.name || !isSameJson(was.args, now.args)) return false;
@@ -122,7 +122,7 @@ async function hasEnded({ run, journal, place, call }: Activity): Promise<boolea
   return call !== undefined && (await journal.read(`${run.prefix}${place}/outcome`)) !== undefined;
 }
 
-/** Returns this execution's answer. A run that is ending and a call that has ended take no answers. */
+/** Returns this execution's answer. If the run is ending or the call has ended, no answer is used. */
 async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Promise<Json | undefined> {
   const { id, until = Number.POSITIVE_INFINITY } = wait;
   const given = past.shared.answers.get(id);

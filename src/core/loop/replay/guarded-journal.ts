@@ -35,11 +35,11 @@ interface JournalFault {
 
 type JournalCall = Omit<JournalFault, "error">;
 
-/** A call that the journal has not answered yet. */
+/** A call of the journal that has not returned yet. */
 interface OpenCall {
   /** The time at which the call's limit began to count. */
   since: number;
-  /** Ends the call without an answer. */
+  /** Ends the call without the journal's result. */
   expire(limit: TimeLimit): void;
 }
 

@@ -39,8 +39,8 @@ export async function recallOutcome(
 }
 
 /**
- * Runs a durable tool's code with its recorded results only, because middleware has to see the same inner calls and runs as before.
- * Returns what the call waits for.
+ * Runs a durable tool's code with its recorded results only, so that middleware sees the same inner calls and runs as before. Returns what
+ * the call waits for.
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);

@@ -36,7 +36,7 @@ function missing(toolName: string, now: ToolDefinition | undefined): readonly To
   return now === undefined ? [{ toolName, kind: "removed" }] : [];
 }
 
-/** Returns the names of called tools that were not refused although the request did not show them. */
+/** Returns the names of called tools that were neither shown in the request nor refused. */
 function unseen({ refusals = [] }: Answer, calls: readonly ToolCall[]): readonly string[] {
   const refused = new Set(refusals.map(({ call }) => call.callId));
   return calls.flatMap(({ callId, name }) => (refused.has(callId) ? [] : [name]));

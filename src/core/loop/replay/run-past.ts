@@ -42,9 +42,9 @@ export class RunPast implements AnsweredRun, CallPast {
   readonly shared: Shared;
   readonly journal: GuardedJournal | undefined;
   isReplayed = true;
-  /** The place of the calls after which the journal already contains how the run continued or ended. */
+  /** The position of the newest calls after which the journal already says how the run continued or ended. */
   #settledAt = "";
-  /** True if the run ended at that place, so that calls may have been waiting. */
+  /** True if the run ended at that position, so that calls may have been waiting. */
   #isCut = false;
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
@@ -120,7 +120,7 @@ export class RunPast implements AnsweredRun, CallPast {
     compareMiddleware(first.middleware, now.middleware);
   }
 
-  /** Throws even if the tool that began a nested run has caught the nested run's error. */
+  /** Throws the run's failure even if the tool that started a nested run caught that run's error. */
   check(): void {
     const { refusal, guard } = this.shared;
     const broken = refusal === undefined ? guard?.broken : { error: refusal };
@@ -245,7 +245,7 @@ export class RunPast implements AnsweredRun, CallPast {
     return state.answers.at(-1)?.status === planned.status && this.#mayRetry(planned);
   }
 
-  /** True if this execution repeats a request that ended in this way in an earlier execution. */
+  /** True if this execution repeats a request that ended with this status in an earlier execution. */
   #mayRetry({ status }: Ending): boolean {
     const { options, scope } = this.run;
     const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";

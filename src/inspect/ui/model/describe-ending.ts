@@ -109,7 +109,7 @@ export function describeEnding({ status, reason, error }: LoggedRun, connection:
   return { sentence, detail: detail === "" ? undefined : detail, tone, calls };
 }
 
-/** The reasons of runs that completed with an incomplete answer. */
+/** End reasons of runs that completed with an incomplete answer. */
 const cutOff: ReadonlySet<string> = new Set(["length", "content-filter", "refusal"]);
 
 function describeRejection({ code, name, message }: PlainError): EndingText {

@@ -41,7 +41,7 @@ export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
-/** Sums the segments without waits, in milliseconds. A nested run counts in full, with its waits. */
+/** Adds up the segments without waits, in milliseconds. A nested run counts in full, including its waits. */
 function workMs(segments: readonly Segment[]): number | undefined {
   const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
   return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);

@@ -64,7 +64,7 @@ const ofCall =
 
 const addChange = ofCall((facts, line) => void facts.changes.push(line));
 
-/** The readers of lines, by type. Lines of other types become notes. */
+/** Functions that read lines, by line type. Lines of other types become notes. */
 const readers: { readonly [type: string]: ReadLine | undefined } = {
   "iteration-start": startStream,
   "iteration-end": nothing,

@@ -28,7 +28,10 @@ export interface TimeAxis {
   readonly ticks: readonly AxisTick[];
 }
 
-/** A gap is shortened if it is longer than `longMs`, and longer than `longShare` of the time in which something is running. */
+/**
+ * The minimum length of a gap to shorten, in milliseconds. It must also be longer than `longShare` of the time in which something is
+ * running.
+ */
 const longMs = 1000;
 const longShare = 0.2;
 /** The width of a shortened gap, as a share of the time in which something is running. */
