@@ -83,6 +83,11 @@ export class JudgeError extends Error {
   }
 }
 
+/** Also true for an error of another copy of this module: a program in CommonJS has its own, beside that of the command line. */
+export function isJudgeError(error: unknown): error is JudgeError {
+  return error instanceof Error && error.name === "JudgeError";
+}
+
 const unit = { min: 0, max: 1, fraction: true, infinite: false } as const;
 
 const checks: Checks<JudgeOptions> = {

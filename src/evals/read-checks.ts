@@ -6,7 +6,7 @@ import { describeValue } from "../shared/texts.ts";
 import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
 import type { CheckReport, EvalChecks } from "./evaluation.ts";
-import { JudgeError } from "./judge.ts";
+import { isJudgeError } from "./judge.ts";
 
 /** The name of the check if there is only one without a name. */
 const only = "check";
@@ -24,7 +24,7 @@ export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks
     checks = await work();
   } catch (error) {
     // The judge failed, or a run inside the check did, so there is no verdict.
-    if (error instanceof JudgeError || isLoopError(error)) throw error;
+    if (isJudgeError(error) || isLoopError(error)) throw error;
     return [{ name: only, pass: false, reason: toPlainError(error).message }];
   }
   if (checks === undefined) return [];

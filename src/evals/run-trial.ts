@@ -27,7 +27,7 @@ import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
 import { traceTrial } from "./stray-errors.ts";
 import { readChecks } from "./read-checks.ts";
-import { JudgeError } from "./judge.ts";
+import { isJudgeError } from "./judge.ts";
 import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
 import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
@@ -300,7 +300,7 @@ interface Judged {
 }
 
 function judgeError(thrown: unknown): Judged {
-  const { retryable } = thrown instanceof JudgeError ? thrown : toProviderError(thrown);
+  const { retryable } = isJudgeError(thrown) ? thrown : toProviderError(thrown);
   return { checks: [], error: toPlainError(thrown).message, isLasting: !retryable };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runToolLoop } from "turnwright";
 import { createJudge, defineEvaluation, evaluate, type TrialReport } from "turnwright/evals";
 import { createMockProvider, createTestClock, fail, stall, text } from "turnwright/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { makeFolder } from "../journal/folder.ts";
 
 const statuses = (trials: readonly TrialReport[] = []): readonly string[] => trials.map(({ status }) => status);
@@ -114,6 +114,26 @@ it("evaluate: runs with the same ids can run at the same time in one process", a
     [1, 0],
     [1, 0],
   ]);
+});
+
+it("evaluate: a judge without a verdict is an error, also from another copy of the package", async () => {
+  vi.resetModules();
+  // A program in CommonJS has such a copy, because the command line has its own.
+  const other = await import("turnwright/evals");
+  const evaluation = defineEvaluation({
+    name: "copies",
+    cases: [{ id: "a" }],
+    directory: false,
+    run: () => 1,
+    async check(_result, _world, trial) {
+      const provider = createMockProvider([text("Five of five!")]);
+      const judge = other.createJudge({ provider, criterion: "It answers." });
+      return { right: true, good: await judge.score("Yes.", trial) };
+    },
+  });
+  expect(other.createJudge).not.toBe(createJudge);
+  const { status, error } = (await evaluate(evaluation)).cases[0]?.trials[0] ?? {};
+  expect([status, error]).toEqual(["error", expect.stringContaining("The judge gave no verdict")]);
 });
 
 describe("a replay", () => {
