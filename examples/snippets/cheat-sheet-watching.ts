@@ -53,7 +53,7 @@ interface InspectEntry {
   toChromeTrace(log: inspect.RunLog, options?: { captureContent?: boolean }): string; // JSON for Perfetto, speedscope and chrome://tracing
   toMarkdown(run: inspect.LoggedRun, options?: { system?: boolean; reasoning?: boolean; maxChars?: number }): string; // true, true, 4,000 a text
   journalToRunLog(source: string | Journal): Promise<string>; // the text of a log, with what a journal holds
-  // options of a run that repeats another one up to an iteration, and then goes on live: runToolLoop(await rerunFrom(...))
+  // options of a run that repeats another one up to an iteration, and then continues with the model: runToolLoop(await rerunFrom(...))
   rerunFrom<Output>(
     source: string | inspect.RunLog | Journal, // the path of a log or of a journal file
     at: RerunPoint, // { iteration, runId? }

@@ -39,7 +39,7 @@ fileJournal, or a folder with such files.
   },
   rerun: {
     forms: ["rerun <log> --from i3 [--module agent.mjs] [--model name] [-o rerun.jsonl]"],
-    text: `rerun repeats a run up to an iteration without any request or tool call, and then goes on live.
+    text: `rerun repeats a run up to an iteration without any request or tool call, and then continues with the model.
   --from <iteration>  the first iteration that runs again, such as i3
   --module <path>     a module that exports \`options\`: provider, tools, system, limits, ...
   --model <name>      the model. If the module has no provider, the provider of the log is used,
