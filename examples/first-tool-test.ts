@@ -14,7 +14,7 @@ const findOrder = defineTool({
   execute: ({ id }) => ({ id, status: "shipped" }),
 });
 
-await test("an order is found by its number, and by nothing else", async () => {
+await test("an order is found only by its number", async () => {
   const found = await runTool(findOrder, { id: "A-1042" });
   assert(found.kind === "completed");
   assert.deepEqual(found.data, { id: "A-1042", status: "shipped" });

@@ -34,19 +34,19 @@ await test("an order is found by its number", async () => {
   assert.deepEqual(outcome.data, { status: "shipped" });
 });
 
-await test("what is no order number never gets to the store", async () => {
+await test("an invalid order number never reaches the store", async () => {
   const outcome = await runTool(shipped, { id: "../../etc/passwd" });
   assert(outcome.kind === "invalid-input");
   assert.deepEqual(outcome.issues[0]?.path, ["id"]);
 });
 
-await test("an order that is not there is a failure that the model can read", async () => {
+await test("a missing order is a failure that the model can read", async () => {
   const outcome = await runTool(createOrderTool({ find: async () => undefined }), { id: "A-1" });
   assert(outcome.kind === "failed");
   assert.equal(outcome.error.message, "There is no order A-1.");
 });
 
-await test("a store that does not answer is given up after five seconds, and its request is cancelled", async () => {
+await test("a store that does not answer is abandoned after five seconds, and its request is cancelled", async () => {
   const clock = createTestClock();
   let request: AbortSignal | undefined;
   const silent = createOrderTool({
@@ -61,7 +61,7 @@ await test("a store that does not answer is given up after five seconds, and its
   assert.equal(request?.aborted, true);
 });
 
-await test("a call ends with the run that asked for it", async () => {
+await test("a call ends with the run that started it", async () => {
   const run = new AbortController();
   const slow = createOrderTool({
     find: () => {
@@ -75,7 +75,7 @@ await test("a call ends with the run that asked for it", async () => {
 // #endregion alone
 
 // #region conversation
-await test("the model corrects a call that does not fit, and answers from what it was given", async () => {
+await test("the model corrects a call with invalid arguments, and answers from the result", async () => {
   const provider = createMockProvider([
     toolCall("find_order", { id: "1042" }),
     toolCall("find_order", { id: "A-1042" }, { id: "second" }),

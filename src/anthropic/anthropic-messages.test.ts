@@ -65,7 +65,7 @@ describe("anthropicMessages", () => {
     expect([undefined, false, true, { instructions: "Be brief." }].map(of)).toEqual([undefined, undefined, true, true]);
   });
 
-  it("accepts the SDK client and the beta namespace of the client", () => {
+  it("accepts the SDK client and the client's beta namespace", () => {
     const sdk = new Anthropic({ apiKey: "x" });
     const clients: readonly AnthropicMessagesClient[] = [sdk, sdk.beta];
     for (const client of clients) expect(anthropicMessages({ client, model: "m" }).model).toBe("m");
@@ -107,7 +107,7 @@ describe("anthropicMessages", () => {
     },
   );
 
-  it("passes the signal of a call, and its abort reason, to the client until the stream ends", async () => {
+  it("passes a call's signal and abort reason to the client until the stream ends", async () => {
     const client = createFakeClient([begin, text("a"), ending, marker]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = anthropicMessages({ client, model: "m" });

@@ -50,7 +50,7 @@ it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[
   expect(marksOf({ joined })).toEqual(marked);
 });
 
-it("anthropicMessages with cache: sets cache breakpoints on the system text and the last tool that is not deferred", () => {
+it("anthropicMessages with cache: sets cache breakpoints on the system text and on the last tool that is not deferred", () => {
   const tools = [{ name: "f" }, { name: "g" }, { name: "h", defer_loading: true }];
   expect(marksOf({ system: "Be brief.", tools, joined: [user("a"), assistant("b"), user("c")] })).toEqual([
     "g",

@@ -208,7 +208,7 @@ describe("anthropicMessages: the body of a request", () => {
     expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);
   });
 
-  it("contains the last container of the transcript, even if the sent messages have none", () => {
+  it("contains the transcript's last container, even if the sent messages have none", () => {
     const unsupported: Message = { role: "user", content: [{ type: "file", mediaType: "video/mp4", data: "eA==" }] };
     const transcript = { messages: [user("a"), held("c1"), unsupported], given: 1 };
     expect(build({ messages: [user("Summary")], transcript })).toMatchObject({ container: "c1" });

@@ -33,7 +33,7 @@ it.for<[what: string, first: unknown, last: unknown, changes: readonly unknown[]
   expect(changesOf(events)).toEqual(changes);
 });
 
-it("anthropicMessages: reports at most 100 changes of a request", () => {
+it("anthropicMessages: reports at most 100 changes to a request", () => {
   expect(
     changesOf([opening({ input_transformations: Array.from({ length: 1_000 }, () => dropped) }), ...stop("end_turn")]),
   ).toHaveLength(100);

@@ -24,7 +24,7 @@ it("anthropicMessages: replaces earlier token counts unless the new counts are n
   expect(counts.add({ output_tokens: 8 })).toMatchObject({ inputTokens: 45, outputTokens: 8, totalTokens: 53 });
 });
 
-it("anthropicMessages: adds the token counts of compactions to the token counts of the message", () => {
+it("anthropicMessages: adds the token counts of compactions to those of the message", () => {
   const counts = new MessagesUsage();
   const compaction = { type: "compaction", input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 80 };
   const message = { type: "message", input_tokens: 180, cache_read_input_tokens: 3, output_tokens: 8 };

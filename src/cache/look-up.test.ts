@@ -80,7 +80,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the line at which the next read starts, so that reads return each line once", async () => {
+  it("names the line where the next read starts, so that repeated reads return each line once", async () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -93,7 +93,7 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the line at which the next search starts, so that searches return each match once", async () => {
+  it("names the line where the next search starts, so that repeated searches return each match once", async () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {

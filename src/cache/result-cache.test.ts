@@ -231,7 +231,7 @@ it.for<[read: unknown]>([[null], [7], [["text"]]])(
   },
 );
 
-it("createResultCache: reads a result that another cache of the same store wrote", async () => {
+it("createResultCache: reads a result that another cache wrote to the same store", async () => {
   const store = createMemoryStore();
   const id = await keep(createResultCache({ store }), "x");
   expect(await ask(createResultCache({ store }), { action: "head", id })).toBe("Lines 1 to 1 of 1.\nx");

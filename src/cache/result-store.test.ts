@@ -107,7 +107,7 @@ it("directoryStore: neither removes nor counts files that are not cached results
   expect(await store.read(other)).toBeUndefined();
 });
 
-it("directoryStore: keeps a result for later caches until the result expires", async () => {
+it("directoryStore: keeps a result for later caches until it expires", async () => {
   let now = 1_000;
   const clock = { now: () => now };
   const open = (): ReturnType<typeof createResultCache> =>

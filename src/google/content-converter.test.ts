@@ -95,7 +95,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
     ]);
   });
 
-  it("for Gemini 3, gets a placeholder signature on the first call if all signatures are missing", () => {
+  it("gets a placeholder signature on the first call for Gemini 3 if all signatures are missing", () => {
     const turn: AssistantMessage = { role: "assistant", content: [text("A"), call("c1"), call("c2")] };
     const plain = { functionCall: { name: "f", args: {} } };
     expect(partsOf(turn)).toEqual([{ text: "A" }, { ...plain, thoughtSignature: placeholder }, plain]);

@@ -61,7 +61,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ]);
   });
 
-  it("contain a streamed call with only the first thought signature of the call", () => {
+  it("contain a streamed call with only its first thought signature", () => {
     const chunks = read(
       call({ id: "a", name: "f", willContinue: true }),
       call({ partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }, { thoughtSignature: "s-1" }),

@@ -31,7 +31,7 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
   expect(new GenerateUsage().add(metadata)).toEqual(usage);
 });
 
-it("googleGenerateContent: keeps the earlier value of a token count that is missing", () => {
+it("googleGenerateContent: keeps the earlier value of a missing token count", () => {
   const counts = new GenerateUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
   expect(counts.add({ thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({

@@ -72,7 +72,7 @@ describe("googleGenerateContent", () => {
     });
   });
 
-  it("forwards the signal and the abort reason of a call to the client", async () => {
+  it("forwards a call's signal and abort reason to the client", async () => {
     const controller = new AbortController();
     const client = createFakeClient([text("A"), ending]);
     const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall(controller.signal));

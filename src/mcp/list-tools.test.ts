@@ -50,7 +50,7 @@ describe("listTools (MCP)", () => {
     expect(seen).toEqual([undefined, { cacheMode: "refresh" }]);
   });
 
-  it("stops when the server returns a cursor for the second time", async () => {
+  it("stops when the server returns the same cursor a second time", async () => {
     let pages = 0;
     const circle = lister(() => ({ tools: [{ ...one, name: `t${pages % 4}` }], nextCursor: String((pages += 1) % 3) }));
     expect((await listTools(circle)).map(({ name }) => name)).toEqual(["t0", "t1", "t2", "t3"]);

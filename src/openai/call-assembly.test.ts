@@ -209,7 +209,7 @@ describe("openaiChat: tool calls in the stream", () => {
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
-  it("returns the extra_content of a call with the position of the call", () => {
+  it("returns a call's extra_content with the call's position", () => {
     const calls = new CallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });

@@ -225,7 +225,7 @@ describe("openaiChat with a stream of chunks", () => {
     ]);
   });
 
-  it("yields the extra_content of a call as provider metadata, with the position of the call", () => {
+  it("yields a call's extra_content as provider metadata, with the call's position", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);

@@ -188,7 +188,7 @@ describe("openaiChat: the messages of a request", () => {
     },
   );
 
-  it("contain provider metadata only in requests to the provider and model that sent the metadata", () => {
+  it("contain provider metadata only in requests to the provider and model that sent it", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {

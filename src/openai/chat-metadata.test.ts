@@ -184,7 +184,7 @@ describe("openaiChat: provider metadata", () => {
   const items = toChatMetadata([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
   const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item }));
 
-  it("contains the reasoning details, and the extra_content of each call", () => {
+  it("contains the reasoning details and each call's extra_content", () => {
     expect(readChatMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
       reasoningDetails: [{ type: "t", text: "a" }],
       argumentTexts: new Map(),

@@ -59,7 +59,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
   });
 
-  it("passes the signal of a call, and its abort reason, to the client until the stream ends", async () => {
+  it("passes a call's signal and abort reason to the client until the stream ends", async () => {
     const client = createFakeClient([text("a"), stop]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = openaiChat({ client, model: "m" });
@@ -83,7 +83,7 @@ describe("openaiChat", () => {
     });
   });
 
-  it("yields several chunks in the right order for one chunk of the SDK", async () => {
+  it("yields several chunks in the right order for one SDK chunk", async () => {
     const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });

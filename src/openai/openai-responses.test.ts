@@ -66,7 +66,7 @@ describe("openaiResponses", () => {
     for (const client of clients) expect(openaiResponses({ client, model: "m" }).model).toBe("m");
   });
 
-  it("sends the request, with the signal of the call, when the stream is read", async () => {
+  it("sends the request, with the call's signal, when the stream is read", async () => {
     const client = createFakeClient([text("a"), completed]);
     const controller = new AbortController();
     const stream = openaiResponses({ client, model: "m" }).stream(ask("hi"), new Call(controller.signal));

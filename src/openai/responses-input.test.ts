@@ -168,7 +168,7 @@ describe("openaiResponses: the input of a request", () => {
     ]);
   });
 
-  it("contains each result with the item type of its call, and with the caller of its call", () => {
+  it("contains each result with the item type and the caller of its call", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },

@@ -198,7 +198,7 @@ describe("journalSuite", () => {
     expect(await findComplaints(fault, isTried)).toEqual(complaints);
   });
 
-  it("fails, for a journal that records nothing, all checks that need a later execution", async () => {
+  it("fails all checks that need a later execution, for a journal that records nothing", async () => {
     expect((await findComplaints({ write: () => undefined })).length).toBeGreaterThanOrEqual(9);
   });
 });

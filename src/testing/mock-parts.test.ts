@@ -129,7 +129,7 @@ describe("createMockProvider: parts", () => {
     expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
   });
 
-  it("rejects a number of pieces that is below 1 or a fraction", () => {
+  it("rejects a number of pieces that is below 1 or not whole", () => {
     expect(() => text("Hi", { chunks: 0 })).toThrow(RangeError);
     expect(() => toolCall("f", {}, { fragments: 1.5 })).toThrow(RangeError);
   });

@@ -73,7 +73,7 @@ describe("createMockProvider", () => {
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 
-  it("with record: false, counts requests without keeping them", async () => {
+  it("counts requests without keeping them with record: false", async () => {
     const provider = createMockProvider(() => text("a"), { record: false });
     await play(provider);
     await play(provider);

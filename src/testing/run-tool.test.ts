@@ -229,7 +229,7 @@ describe("runTool", () => {
     expect(outcome.call.callId).toBe("c");
   });
 
-  it("runs an agent tool with the provider from the overrides, or else with the provider of the agent", async () => {
+  it("runs an agent tool with the provider from the overrides, or else with the agent's provider", async () => {
     const agentWith = (provider?: Provider): Tool =>
       defineAgentTool({
         name: "ask",

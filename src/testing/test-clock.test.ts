@@ -83,7 +83,7 @@ describe("createTestClock", () => {
     expect(firedAt).toBe(0);
   });
 
-  it("runAll() fires all timers except timers of Infinity ms", async () => {
+  it("runAll() fires all timers except those set to Infinity ms", async () => {
     const clock = createTestClock();
     const fired: number[] = [];
     clock.setTimeout(() => clock.setTimeout(() => fired.push(clock.now()), 1_000), 86_400_000);
@@ -101,7 +101,7 @@ describe("createTestClock", () => {
     await expect(clock.advance(1)).rejects.toThrow("boom");
   });
 
-  it("advance() throws if a timer sets itself again without end", async () => {
+  it("advance() throws if a timer endlessly sets itself again", async () => {
     const clock = createTestClock();
     const again = (): void => void clock.setTimeout(again, 0);
     again();

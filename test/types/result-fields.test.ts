@@ -28,7 +28,7 @@ it("runToolLoop: types the fields that middleware adds to the result", async () 
   expect(streamed.receipts).toBe(2);
 });
 
-it("runToolLoop: types the fields of a list that is written in the options", async () => {
+it("runToolLoop: types the fields of a list written directly in the options", async () => {
   const isLabelled = messages.length > 1;
   const result = await runToolLoop({
     provider: provider(),
@@ -40,7 +40,7 @@ it("runToolLoop: types the fields of a list that is written in the options", asy
   expect([result.receipts, result.label]).toEqual([2, undefined]);
 });
 
-it("createConversation: types the fields of its middleware, or of a single run's middleware", async () => {
+it("createConversation: types the fields of its middleware and of a single run's middleware", async () => {
   const options = { provider: createMockProvider(() => [text("Yes.")]), middleware: [receipts, approve()] as const };
   const chat = createConversation({ id: "fields", store: memoryConversationStore(), options });
   const first = await chat.send("Go.");
@@ -55,7 +55,7 @@ it("createConversation: types the fields of its middleware, or of a single run's
   expect([first.receipts, own.label, streamed.receipts, general.id]).toEqual([2, "a", 2, "fields"]);
 });
 
-it("createRunHost: types the fields of the middleware of a start and of a resume", async () => {
+it("createRunHost: types the fields of the middleware passed to start and to resume", async () => {
   const host = createRunHost();
   const run = { provider: createMockProvider(() => [text("Yes.")]), middleware: [receipts, label()] } as const;
   const started = await host.start("fields", { ...run, message: "Go." });

@@ -78,7 +78,7 @@ it("ToolInput and ToolArgs: distinguish the input and the output of a schema", (
   expect(tool.inputSchema).toBe(inputSchema);
 });
 
-it("ToolOutput: is the return type of a generator, or else the yielded type", () => {
+it("ToolOutput: is a generator's return type, or else its yielded type", () => {
   const counted = defineTool({
     ...described,
     inputSchema: anyObject,

@@ -58,7 +58,7 @@ const provider = () =>
     text("Done."),
   ]);
 
-it("defineTool: accepts a context that is annotated in execute, or bound by a call without arguments", () => {
+it("defineTool: accepts a context that is annotated in execute or bound by a call without arguments", () => {
   expectTypeOf<ContextOf<typeof weather>>().toBeUnknown();
   expectTypeOf<ContextOf<typeof whoAmI>>().toEqualTypeOf<App>();
   expectTypeOf<ContextOf<typeof priceOf>>().toEqualTypeOf<Shop>();
@@ -202,7 +202,7 @@ it("CallArgs and CallResult: are Json if the type is `unknown` or is not plain d
   expect([plain, marked, outside, rows]).toHaveLength(4);
 });
 
-it("isCallOf: narrows events of a stream", async () => {
+it("isCallOf: narrows the events of a stream", async () => {
   const seen: unknown[] = [];
   const tools = [weather, priceOf];
   const context = { currency: "EUR" };
@@ -229,7 +229,7 @@ it("isCallOf: narrows events of a stream", async () => {
   expectTypeOf<LoopEvent<typeof weather>>().toExtend<LoopEvent>();
 });
 
-it("isCallOf: narrows entries of result.calls, pending calls and waiting calls", async () => {
+it("isCallOf: narrows entries in result.calls, pending calls and waiting calls", async () => {
   const { calls, pendingCalls } = await runToolLoop({ provider: provider(), messages, tools: [weather] });
   for (const entry of calls)
     if (isCallOf(weather, entry)) {

@@ -250,7 +250,7 @@ it("defineAgentTool: needs the context of the nested tools, unless prepare retur
   expect(calls.map(({ result }) => result)).toEqual([["Ada"]]);
 });
 
-it("createTeam: needs the contexts of all tools, and types the calls of the lead", async () => {
+it("createTeam: needs the contexts of all tools, and types the lead's calls", async () => {
   const team = createTeam({
     lead: { tools: [priceOf] },
     members: {

@@ -45,7 +45,7 @@ function open(version: 6 | 7, tool: Tool) {
 const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
 
 it.each(withApprovals)(
-  "a page of AI SDK $version sends an approval once, even if the approved tool defers the result",
+  "an AI SDK $version page sends an approval once, even if the approved tool defers the result",
   async ({ version }) => {
     const { server, page } = open(version, render);
     await page.sendMessage({ text: "Render." });
@@ -65,7 +65,7 @@ it.each(withApprovals)(
 );
 
 it.each(withApprovals)(
-  "a page of AI SDK $version adds the result of an approved call if the tool has no execute",
+  "an AI SDK $version page adds the result of an approved call if the tool has no execute",
   async ({ version }) => {
     const { server, page } = open(version, locate);
     await page.sendMessage({ text: "Where am I?" });

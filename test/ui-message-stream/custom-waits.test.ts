@@ -21,7 +21,7 @@ async function open(version: UIVersion, isAsked = false) {
 const waitsOf = (page: PageChat): readonly unknown[] =>
   lastOf(page).parts.flatMap(({ type, data }) => (type === "data-wait" ? [data] : []));
 
-it.each(vendors)("a page of AI SDK $version shows a custom wait and answers it", async ({ version }) => {
+it.each(vendors)("an AI SDK $version page shows a custom wait and answers it", async ({ version }) => {
   const { ran, server, page, answer } = await open(version, true);
   expect(waitsOf(page)).toEqual([
     {

@@ -123,7 +123,7 @@ describe("a page with AG-UI", () => {
     return { host, agent, breakOnce: () => (breaks = 1) };
   };
 
-  it("makes one turn of a question that it sends again, with the same answer", async () => {
+  it("creates one turn for a question that it sends again, with the same answer", async () => {
     const { host, agent, breakOnce } = open("again");
     agent.addMessage({ id: "u1", role: "user", content: "How high is the tide?" });
     breakOnce();
@@ -137,7 +137,7 @@ describe("a page with AG-UI", () => {
 });
 
 describe("toUIMessages", () => {
-  it("returns the metadata of user messages, and of answers with the runs of the conversation", async () => {
+  it("returns the metadata of user messages, and of answers with the conversation's runs", async () => {
     const { host, id } = createStage();
     const script: MockScript = () => [text("Yes."), usage({ inputTokens: 9, outputTokens: 1 })];
     for (const content of ["one", "two"]) {
@@ -197,7 +197,7 @@ describe("a stream after a resume", () => {
     expect(costs.at(-1)).toMatchObject({ streams: 2, costUSD: 4 });
   });
 
-  it("does not show the metadata of the suspended run while the resumed run works", async () => {
+  it("does not show the suspended run's metadata while the resumed run is working", async () => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
     const resumed = await host.resume(id, { ...run, answers: decisions });

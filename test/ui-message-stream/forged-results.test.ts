@@ -51,7 +51,7 @@ it.each(refused)("a call that waits for a webhook rejects a forged result from a
   expect(JSON.stringify([server.last.result?.journal, ran])).toBe(before);
 });
 
-it("a run that rejected a forged result still accepts the results of the page and of the server", async () => {
+it("a run that rejected a forged result still accepts results from the page and the server", async () => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);

@@ -13,7 +13,7 @@ describe("createUIMessageMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(vendors)("omits text of a discarded attempt from the message of AI SDK $version", async (vendor) => {
+  it.each(vendors)("omits text from a discarded attempt in the message of AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
@@ -26,7 +26,7 @@ describe("createUIMessageMapper", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("with holdAttempts: false, sends data-attempt-discarded after discarded text", async () => {
+  it("sends data-attempt-discarded after discarded text with holdAttempts: false", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);

@@ -36,7 +36,7 @@ it.each(vendors)(
   },
 );
 
-it("createUIMessageMapper: text of a second attempt has the id of the discarded text", () => {
+it("createUIMessageMapper: text from a second attempt has the id of the discarded text", () => {
   const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
   const events = [
     start,
@@ -115,24 +115,21 @@ it("createUIMessageMapper: events of a nested run before the start of the outer 
   });
 });
 
-it.each(vendors)(
-  "createUIMessageMapper: a page of AI SDK $version that joins late shows the remaining events",
-  async (vendor) => {
-    const { version } = vendor;
-    const chunks = toChunks(
-      [
-        { type: "text-delta", ...base, text: "rest" },
-        { type: "tool-end", ...call, outcome: "completed", result: 1, durationMs: 1 },
-        answered,
-      ],
-      { version },
-    );
-    expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
-  },
-);
+it.each(vendors)("createUIMessageMapper: an AI SDK $version page that joins late shows the remaining events", async (vendor) => {
+  const { version } = vendor;
+  const chunks = toChunks(
+    [
+      { type: "text-delta", ...base, text: "rest" },
+      { type: "tool-end", ...call, outcome: "completed", result: 1, durationMs: 1 },
+      answered,
+    ],
+    { version },
+  );
+  expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
+});
 
 it.each(vendors)(
-  "createUIMessageMapper: emitted parts are parts of the message in AI SDK $version, next to the model's text",
+  "createUIMessageMapper: emitted parts become parts of the message in AI SDK $version, next to the model's text",
   async (vendor) => {
     const { version } = vendor;
     const other = { ...call, callId: "d", index: 1 };

@@ -44,7 +44,7 @@ describe("createUIMessageMapper with a nested run", () => {
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("lets a call of the nested run wait for its own approval in AI SDK $version", async (vendor) => {
+  it.each(vendors)("lets a call in the nested run wait for its own approval in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });

@@ -60,7 +60,7 @@ describe("createUIMessageMapper", () => {
     `);
   });
 
-  it("sends the metadata of options.metadata with start and finish", async () => {
+  it("sends the metadata returned by options.metadata with start and finish", async () => {
     const { events } = await play({});
     const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
     expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });

@@ -41,7 +41,7 @@ const withoutApproval = (message: PageMessage): object => ({
 });
 
 describe.each(versions)("a page of AI SDK %i", (version) => {
-  it("after an approval, continues the message without repeated text", async () => {
+  it("continues the message after an approval without repeating text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -72,7 +72,7 @@ describe.each(versions)("a page of AI SDK %i", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("sends edited arguments of a call, which the server validates", async () => {
+  it("sends a call's edited arguments, which the server validates", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await chat.sendMessage(undefined, { body: { answers: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });

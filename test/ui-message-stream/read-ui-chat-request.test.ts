@@ -18,7 +18,7 @@ it("readUIChatRequest: returns the text of the last user message", async () => {
   });
 });
 
-it("readUIChatRequest: returns files as content of the message", async () => {
+it("readUIChatRequest: returns files as message content", async () => {
   const web = { type: "file", mediaType: "application/pdf", url: "https://example.com/a.pdf" };
   const { message } = await readUIChatRequest(body(user(png, text("What is it?"), web)), { allowWebUrls: true });
   expect(message?.content).toEqual([
@@ -28,7 +28,7 @@ it("readUIChatRequest: returns files as content of the message", async () => {
   ]);
 });
 
-it("readUIChatRequest: returns the id of the message that was edited or is to be regenerated", async () => {
+it("readUIChatRequest: returns the id of a message that was edited or should be regenerated", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
   expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi", id: "u", edited: true } });
   const reused = await readUIChatRequest({ id: "chat", messages: [user(text("Hi")), user(text("Ho"))] });

@@ -14,7 +14,7 @@ describe("a UI message from the journal", () => {
     [text("End."), reasoning("Late.")],
   ];
 
-  it.each(vendors)("has the parts in the order of the live message in AI SDK $version", async (vendor) => {
+  it.each(vendors)("has its parts in the same order as the live message in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const tools = [tool("look", () => 1)];
     const { events, result } = await play({ tools, script: interleaved });
@@ -48,7 +48,7 @@ describe("a UI message from the journal", () => {
       return [first, second, third, reload];
     }
 
-    it.each(vendors)("has no text of discarded assistant messages in AI SDK $version", async (vendor) => {
+    it.each(vendors)("contains no text from discarded assistant messages in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       for (const { events } of (await retry()).slice(2)) {
         const chunks = toChunks(events, { version });
@@ -58,14 +58,14 @@ describe("a UI message from the journal", () => {
       }
     });
 
-    it.each(vendors)("has the text of the last message in AI SDK $version if no retry followed", async (vendor) => {
+    it.each(vendors)("contains the text of the last message in AI SDK $version if no retry followed", async (vendor) => {
       const { version } = vendor;
       const { result } = await play({ tools, script: start });
       const again = await play({ tools, journal: saved(result) });
       expect(textOf(await readMessage(vendor, toChunks(again.events, { version })))).toBe("Looking.Wrong.");
     });
 
-    it.each(vendors)("replaces discarded text that a page of AI SDK $version already shows", async (vendor) => {
+    it.each(vendors)("replaces discarded text that an AI SDK $version page already shows", async (vendor) => {
       const { version } = vendor;
       const [first, second, third] = await retry();
       const shown = await readMessage(vendor, toChunks(first?.events ?? [], { version }));

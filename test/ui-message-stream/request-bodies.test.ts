@@ -72,7 +72,7 @@ describe.each<[name: string, read: Read]>([
     expect([isCancelled(), clock.pending]).toEqual([true, 0]);
   });
 
-  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])("with the options %o, reads a body that arrives in time", async (limits) => {
+  it.each([{ bodyMs: 5 }, { bodyMs: Infinity }])("reads a body that arrives in time with the options %o", async (limits) => {
     const clock = createTestClock();
     const { request, body } = openRequest();
     const reading = read(request, { ...limits, clock });

@@ -33,7 +33,7 @@ const callsOf = (messages: readonly PageMessage[]): readonly PageMessage["parts"
   messages.flatMap(({ parts }) => parts.filter(({ toolCallId }) => toolCallId !== undefined));
 
 describe("toUIMessages", () => {
-  it.each(vendors)("returns the message that a page of AI SDK $version has after the run", async (vendor) => {
+  it.each(vendors)("returns the message that an AI SDK $version page has after the run", async (vendor) => {
     const { version } = vendor;
     const broken = tool("broken", () => {
       throw new Error("secret");
@@ -55,7 +55,7 @@ describe("toUIMessages", () => {
     expect(JSON.stringify(answered)).not.toContain("secret");
   });
 
-  it("converts denials, edited arguments, files, and calls that wait", async () => {
+  it("converts denials, edited arguments, files and waiting calls", async () => {
     const results = (["denied", "completed", "awaiting-approval", "timed-out"] as const).map((outcome, n) => ({
       callId: `c${n}`,
       name: "pay",
@@ -103,7 +103,7 @@ describe("toUIMessages", () => {
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });
 
-  it("for random transcripts, returns valid messages with all text and calls", async () => {
+  it("returns valid messages with all text and calls for random transcripts", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages } = (await runPlan(plan)).result;

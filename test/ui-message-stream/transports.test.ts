@@ -50,7 +50,7 @@ async function readAll(stream: ReadableStream<UIMessageChunk>): Promise<string[]
 const whole = ["start", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
 
 describe("toUIMessageStream", () => {
-  it("accepts events of streamToolLoop and items of a host", async () => {
+  it("accepts events from streamToolLoop and items from a host", async () => {
     const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Go." }] });
     expect(await readAll(toUIMessageStream(run))).toEqual([...whole.slice(0, 5), "data-cost", ...whole.slice(5)]);
     const hosted = (async function* () {
@@ -171,7 +171,7 @@ describe("a page that stops reading", () => {
     await expect(reader?.read()).rejects.toThrow("did not read it");
   });
 
-  it("is left alone with unreadMs: Infinity", async () => {
+  it("is never disconnected with unreadMs: Infinity", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart, stepStart], "never");
     const reader = toUIMessageStreamResponse(events, { clock, unreadMs: Number.POSITIVE_INFINITY }).body?.getReader();
@@ -211,7 +211,7 @@ describe("a page that stops reading", () => {
     expect(sent.every((piece) => piece.isWellFormed())).toBe(true);
   });
 
-  it("frees its conversation, although the connection stays open", async () => {
+  it("frees its conversation even if the connection stays open", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart, stepStart, delta("Hi.")], "never");
     const destroyed: string[] = [];
@@ -309,7 +309,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("when the page disconnects, stops even a run that emits no events", async () => {
+  it("stops even a run that emits no events when the page disconnects", async () => {
     const provider = createMockProvider([[text("Hi."), stall()]]);
     const run = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock: createTestClock() });
     const { port, ended } = await serve(run);

@@ -96,7 +96,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends and shows the edited arguments of a call", async () => {
+  it("sends and shows a call's edited arguments", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Arguments as JSON").fill('{"tea":"Assam","bags":3}');
@@ -155,7 +155,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the text and the calls of a sub-agent while the sub-agent works", async () => {
+  it("shows a sub-agent's text and calls while it works", async () => {
     const page = await openPage();
     stage.gate.holdAfter(8); // the words of both before the first call
     await send(page, "Compare two teas for me.");
@@ -168,7 +168,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("receives the rest of a message exactly once from another process after the server was killed", async () => {
+  it("receives the rest of a message exactly once from another process after the server is killed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
     const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, "12");
     const page = await openPage(`${killed.url}/?chat=c2`);

@@ -46,7 +46,7 @@ describe("docs/adapters.md", () => {
     cells.set(key, found);
   });
 
-  it("contains the current results of all rows", async () => {
+  it("contains the current results for all rows", async () => {
     expect([...cells.keys()]).toEqual(rows.map(([key]) => key));
     await expect(`${head}\n${toTables(groups, columns, cells)}\n`).toMatchFileSnapshot("../../docs/adapters.md");
   });

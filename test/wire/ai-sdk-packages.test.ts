@@ -193,7 +193,7 @@ describe.for(packages)("aiSdkModel with @ai-sdk/$name", (one) => {
     expect(heard).toEqual([{ city: "Rome" }]);
   });
 
-  it.for(one.errors)("keeps the reason of an error with %s", async ([, reply, error]) => {
+  it.for(one.errors)("keeps the reason for an error with %s", async ([, reply, error]) => {
     const { result } = await play(one, [reply]);
     expect(result.error).toMatchObject(error);
   });

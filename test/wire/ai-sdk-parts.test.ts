@@ -174,7 +174,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     });
   });
 
-  it("trigger heartbeat() if they are pings, or a finish part without token counts", async () => {
+  it("trigger heartbeat() if they are pings or a finish part without token counts", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };

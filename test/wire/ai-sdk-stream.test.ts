@@ -92,7 +92,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
   });
 
-  it("yields a call once, even if the package sends the call twice", async () => {
+  it("yields a call once, even if the package sends it twice", async () => {
     const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
@@ -107,7 +107,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     ]);
   });
 
-  it("marks a call as truncated if the call is never completed", async () => {
+  it("marks a call as truncated if it is never completed", async () => {
     const begun = callParts("a", ["search", '{"q":1']).slice(0, 3);
     const heard = await hear(spec, { parts: [...begun, spec.finish("length")] });
     expect(heard.chunks).toContainEqual(

@@ -222,7 +222,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("with a silent server, ends the stream and closes the connection when the signal fires", async () => {
+  it("ends the stream and closes the connection when the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (chunk: { readonly type: string }) => void = ({ type }) => {

@@ -147,7 +147,7 @@ describe("runToolLoop with anthropicMessages", () => {
     expect(turn?.content.map(({ type }) => type)).toEqual(["text", "text"]);
   });
 
-  it("leaves the calls of MCP tools to the server", async () => {
+  it("leaves calls of MCP tools to the server", async () => {
     const mcp = block(0, { type: "mcp_tool_use", id: "mcptoolu_1", name: "get_weather", server_name: "s", input: {} });
     const told = block(1, { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] });
     const { result } = await play([{ frames: [start(), mcp, told, text(2, "Mild."), stop("end_turn")] }]);
@@ -184,7 +184,7 @@ describe("runToolLoop with anthropicMessages", () => {
     ]);
   });
 
-  it("runs no tool call of a message that is a refusal", async () => {
+  it("runs no tool call from a message that is a refusal", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],

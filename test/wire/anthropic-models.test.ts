@@ -211,17 +211,20 @@ describe("anthropicMessages: thinking and effort", () => {
     expect([played.status, played.body?.thinking?.type, played.changes]).toEqual(["completed", sent, changes]);
   });
 
-  it.each(["claude-opus-5-5", "claude-sonnet-4-6"])("%s: a service that refuses the display gets none", async (model) => {
-    const refuse = ({ body: sent }: SentRequest): string | undefined =>
-      sent.thinking?.["display"] === undefined ? undefined : "thinking.adaptive.display: Extra inputs are not permitted";
-    const thinking = { type: "adaptive", display: "summarized" };
-    const { bodies, status, changes } = await play({ model, thinking, refuse, run: { tools: [look] } });
-    expect([status, bodies.map((sent) => sent.thinking?.["display"])]).toEqual([
-      "completed",
-      ["summarized", undefined, undefined],
-    ]);
-    expect(changes).toEqual(["adapter: thinking.display removed, unsupported"]);
-  });
+  it.each(["claude-opus-5-5", "claude-sonnet-4-6"])(
+    "%s: a service that refuses the display option no longer gets it",
+    async (model) => {
+      const refuse = ({ body: sent }: SentRequest): string | undefined =>
+        sent.thinking?.["display"] === undefined ? undefined : "thinking.adaptive.display: Extra inputs are not permitted";
+      const thinking = { type: "adaptive", display: "summarized" };
+      const { bodies, status, changes } = await play({ model, thinking, refuse, run: { tools: [look] } });
+      expect([status, bodies.map((sent) => sent.thinking?.["display"])]).toEqual([
+        "completed",
+        ["summarized", undefined, undefined],
+      ]);
+      expect(changes).toEqual(["adapter: thinking.display removed, unsupported"]);
+    },
+  );
 });
 
 describe("anthropicMessages: a forced call", () => {
@@ -294,14 +297,14 @@ describe("anthropicMessages: a model that refuses a forced call, although it is 
   it.each([
     "tool_choice forces tool use is not compatible with this model",
     'tool_choice: type "any" is not supported for this model.',
-  ])("gets an instruction after the refusal %j, and no forced call from then on", async (text) => {
+  ])("gets an instruction after the refusal %j, and no more forced calls", async (text) => {
     const { bodies, status, changes } = await settle(text);
     expect([status, choices(bodies)]).toEqual(["completed", ["tool", "auto", "auto"]]);
     expect(bodies[1]?.messages.at(-1)?.content.at(-1)?.["text"]).toBe('Call the tool "look" now, instead of answering.');
     expect(changes).toEqual(["adapter: toolChoice replaced, unsupported"]);
   });
 
-  it("gets no second request if the refusal has another reason", async () => {
+  it("gets no second request if it refuses for another reason", async () => {
     expect(choices((await settle("tool_choice: Input should be a valid dictionary")).bodies)).toEqual(["tool"]);
   });
 });
@@ -377,7 +380,7 @@ describe("anthropicMessages: temperature and topP", () => {
     expect([body?.["temperature"], changes]).toEqual([0.2, []]);
   });
 
-  it("the header has the option apiVersion", async () => {
+  it("the header contains the option apiVersion", async () => {
     const { headers } = await play({ apiVersion: "2023-06-01" });
     expect(headers?.get("anthropic-version")).toBe("2023-06-01");
   });
@@ -391,7 +394,7 @@ describe("anthropicMessages: a transcript that ends with an assistant message", 
     ],
   };
 
-  it("gets a user message for a model that refuses to continue it", async () => {
+  it("gets an additional user message for a model that refuses to continue it", async () => {
     const { body, status } = await play({ model: "claude-opus-4-8", run });
     expect([status, body?.messages.at(-1)]).toEqual([
       "completed",

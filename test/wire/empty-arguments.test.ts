@@ -33,7 +33,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
       },
     );
 
-    it("gets the object if the arguments are a JSON string that contains the object", async () => {
+    it("gets the object if the arguments are a JSON string that contains it", async () => {
       const asked: unknown[] = [];
       const tool = defineTool({
         name: "look",

@@ -72,7 +72,7 @@ const messages = [{ role: "user" as const, content: "Go." }];
 
 describe.for(wires)("%s: a filtered prompt", ([, connect]) => {
   it.for(filtered)(
-    "ends the run as content-filter at %s, and goes to no other provider",
+    "ends the run as content-filter at %s, without trying another provider",
     async ([, status, body, explanation]) => {
       const provider = connect(answerWith(refusal(status, body)));
       const other = createMockProvider([text("Sure.")]);
@@ -111,7 +111,7 @@ it.for([
   },
 );
 
-it("withFallback: a filtered prompt that another kind of provider throws goes to no other provider", async () => {
+it("withFallback: a filtered prompt reported by another kind of provider goes to no other provider", async () => {
   const provider = {
     id: "own",
     model: "m",

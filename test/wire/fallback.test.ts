@@ -56,7 +56,7 @@ const says = (body: unknown, ...words: readonly string[]): readonly boolean[] =>
   words.map((word) => JSON.stringify(body).includes(word));
 
 describe("withFallback: provider metadata", () => {
-  it("is sent back only to the service that created the metadata", async () => {
+  it("is sent back only to the service that created it", async () => {
     const a = await anthropic("claude", thought("sig-1", "t1"), busy, thought("sig-2", "t2"), busy);
     const o = await openai(reasoned, { frames: [delta({ content: "Done." }), delta({}, { finish_reason: "stop" }) + done] });
     const { text: said, ran, streamResults } = await run(a.provider, o.provider);

@@ -234,7 +234,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 
-  it("with a silent server, ends the stream and closes the connection when the signal fires", async () => {
+  it("ends the stream and closes the connection when the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (read: { readonly type: string }) => void = ({ type }) => {

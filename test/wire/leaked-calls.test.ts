@@ -105,7 +105,7 @@ describe.for(adapters)("$name: a call in the text of an answer", (adapter) => {
 // @ai-sdk/openai reads no reasoning of Chat Completions.
 const reasoners = adapters.filter(({ name }) => !/@ai-sdk\/openai.*chat/.test(name));
 
-it.for(reasoners)("$name: asks again for a call in the reasoning of an answer without text", async (adapter) => {
+it.for(reasoners)("$name: asks again if the reasoning of an answer without text contains a call", async (adapter) => {
   const reasoning = ["Hm.\n<tool_call>\n<function=look>\n</function>\n</tool_call>", "c2ln"] as const;
   const { result } = await runOn(adapter, { reasoning, end: "stop" });
   expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });

@@ -11,7 +11,7 @@ async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly stri
 }
 
 describe.for(wires)("provider $name: stream", (wire) => {
-  it("with a silent service, ends and closes the connection when the reader stops", async () => {
+  it("ends and closes the connection when the reader stops while the service is silent", async () => {
     const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
     const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
     const chunks = provider.stream(ask("hi"), createCall())[Symbol.asyncIterator]();

@@ -90,7 +90,7 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
   });
 });
 
-it.for(adapters)("$name: fits arguments to the schema", async (adapter) => {
+it.for(adapters)("$name: makes arguments fit the schema", async (adapter) => {
   const { got, args } = await call(adapter, '{"ids":"[\\"a\\"]","limit":null}');
   expect([got, args]).toEqual([{ ids: ["a"], needed: "x" }, { ids: ["a"] }]);
 });

@@ -136,7 +136,7 @@ describe("Moonshot: the schema of a tool", () => {
     expect(await parametersOf(given)).toEqual(sent);
   });
 
-  it("converting a definition that contains itself in allOf comes to an end", async () => {
+  it("conversion ends for a definition that contains itself in allOf", async () => {
     const both = { allOf: [{ $ref }, { $ref }] };
     const schema = inObject({ $ref }, { $defs: { Node: { properties: { a: both, b: both } } } });
     expect(JSON.stringify(await parametersOf(schema)).length).toBeLessThan(100_000);
@@ -145,12 +145,12 @@ describe("Moonshot: the schema of a tool", () => {
   const loose = inObject({ description: "Anything" });
   const strict = inObject({ description: "Anything", anyOf });
 
-  it("is converted for Kimi at a gateway, and for no other model", async () => {
+  it("is converted for Kimi behind a gateway, and for no other model", async () => {
     expect(await parametersOf(loose, "https://openrouter.ai/api/v1", "moonshotai/kimi-k3")).toEqual(strict);
     expect(await parametersOf(loose, "https://openrouter.ai/api/v1", "z-ai/glm-5.3")).toEqual(loose);
   });
 
-  it("of an MCP server is converted too", async () => {
+  it("is also converted for a tool from an MCP server", async () => {
     const client: McpClient = {
       getServerCapabilities: () => ({ tools: {} }),
       listTools: async () => ({ tools: [{ name: "records", inputSchema: { ...loose, type: "object" } }] }),
@@ -162,7 +162,7 @@ describe("Moonshot: the schema of a tool", () => {
     expect(body.tools).toMatchObject([{ function: { parameters: strict } }]);
   });
 
-  it("anthropicMessages and aiSdkModel convert it", async () => {
+  it("anthropicMessages and aiSdkModel convert the schema", async () => {
     const answer = createRecorder(() => refuse(400, { error: { message: "Seen enough." } }));
     const client = connectAnthropic(answer.fetch, "https://api.moonshot.ai/anthropic");
     const run = { tools: [withSchema(loose)], messages: [user("Hi")] };

@@ -188,7 +188,7 @@ describe("structuredOutput: the schema field of the request", () => {
     expect([described[0], Object.keys(found[0] ?? {}).length > 0]).toEqual([!isNative, isNative]);
   });
 
-  it("is used by default only for the addresses of the vendors", () => {
+  it("is used by default only for the vendors' own addresses", () => {
     const abilities = ["http://localhost/v1", "https://api.openai.com.example.org/v1", "https://eu.api.openai.com/v1", "?"].map(
       (baseURL) => openaiChat({ client: new OpenAI({ apiKey: "test", baseURL }), model: "gpt-5" }).structuresOutput,
     );

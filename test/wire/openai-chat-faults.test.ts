@@ -200,7 +200,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("with a silent server, ends the stream and closes the connection when the signal fires", async () => {
+  it("ends the stream and closes the connection when the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });

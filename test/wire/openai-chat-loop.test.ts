@@ -153,7 +153,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(result.status).toBe("completed");
   });
 
-  it("runs no call of a message that is a refusal", async () => {
+  it("runs no call from a message that is a refusal", async () => {
     const refusal = sse({ choices: [{ index: 0, delta: { refusal: "I can't." } }] });
     const { result, asked } = await play(
       (await serve({ frames: [refusal, call("a", '{"city":"Oslo"}'), finish("stop"), done] })).url,
@@ -193,7 +193,7 @@ describe("runToolLoop with openaiChat", () => {
     await server.left;
   });
 
-  it("with a silent server, ends and closes the connection when the run is killed", async () => {
+  it("ends and closes the connection when the run is killed while the server is silent", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const control = createLoopControl();
     const { client } = connectOpenAI(server.url);

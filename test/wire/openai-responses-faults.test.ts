@@ -204,7 +204,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it("with a silent server, ends the stream and closes the connection when the signal fires", async () => {
+  it("ends the stream and closes the connection when the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });

@@ -139,7 +139,7 @@ describe("runToolLoop with openaiResponses", () => {
     }
   });
 
-  it("sends the ids of items only if store is true", async () => {
+  it("sends item ids only if store is true", async () => {
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x", { encrypted_content: null }), asks), answer, answer],
       {},
@@ -153,7 +153,7 @@ describe("runToolLoop with openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 3)).toEqual([question, asked, answered]);
   });
 
-  it("runs a custom tool with text input and sends the result of the tool as custom output", async () => {
+  it("runs a custom tool with text input and sends its result as custom output", async () => {
     const query = 'SELECT "x"\nFROM t';
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x"), customCall(["call_a", "run_sql", query])), answer, answer],
@@ -202,7 +202,7 @@ describe("runToolLoop with openaiResponses", () => {
     ]);
   });
 
-  it("runs no call of a cut-off response", async () => {
+  it("runs no call from a cut-off response", async () => {
     const { result, bodies } = await play([
       {
         frames: [

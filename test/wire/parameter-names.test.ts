@@ -87,7 +87,7 @@ describe.each(claude.map((row) => [titleOf(row), row] as const))("names of param
     expect(calls).toMatchObject([{ args: expected }]);
   });
 
-  it("are the same in each request, and in the calls of earlier messages", async () => {
+  it("are the same in each request and in the calls of earlier messages", async () => {
     const { service } = await list(row, plain);
     const [first, ...others] = service.requests;
     const sent = recordAt(first && schemaIn(first)["properties"]);
@@ -102,7 +102,7 @@ describe.each(claude.map((row) => [titleOf(row), row] as const))("names of param
     expect(others).toHaveLength(2);
   });
 
-  it("have a description, and `required` and references follow", async () => {
+  it("have descriptions, and `required` and references use the new names", async () => {
     const { service } = await list(row, plain);
     const schema = recordAt(service.requests[0] && schemaIn(service.requests[0]));
     const [top = "", , countries = "", key] = Object.keys(recordAt(schema["properties"]));

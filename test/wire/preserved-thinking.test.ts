@@ -168,7 +168,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([countThinking(played), played.changes]).toEqual([3, []]);
   });
 
-  it("reports once that the adapter left out thinking", async () => {
+  it("reports once that the adapter omitted thinking", async () => {
     const { changes } = await play(featureOf("contextItems"), false, { dropsUnfitThinking: false });
     expect(changes).toEqual(["adapter: thinking removed, request-changed"]);
   });
@@ -178,7 +178,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect(countThinking(played)).toBeGreaterThan(0);
   });
 
-  it("sends a refused request once more without thinking, if a new process continues the conversation with another system text", async () => {
+  it("resends a refused request without thinking if a new process continues the conversation with another system text", async () => {
     const { answer, run } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: false, answer }));
     const create = (): Provider =>
@@ -197,7 +197,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([third.status, service.refusals.length]).toEqual(["completed", 1]);
   });
 
-  it("does not send a refused request again if the limits of the run allow no request", async () => {
+  it("does not resend a refused request if the run's limits allow no request", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: false, answer }));
     const provider = anthropicMessages({ client: service.client, model: "claude-opus-5-5" });
@@ -218,7 +218,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([replayed.requests, replayed.changes]).toEqual([[], live.changes]);
   });
 
-  it("adds its beta to the betas of the client and the option", async () => {
+  it("adds its beta to the betas of the client and of the option", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer }), {
       defaultHeaders: { "anthropic-beta": "a-1" },

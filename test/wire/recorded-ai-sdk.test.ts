@@ -83,7 +83,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   });
 }
 
-it("recorded streams: the folder of each API contains at least one stream or is absent", () => {
+it("recorded streams: each API's folder contains at least one stream or is absent", () => {
   const counts = Object.values(wires).map(({ folder }) => hasRecorded(folder) === listRecorded(folder).length > 0);
   expect(counts).toEqual([true, true, true, true]);
 });

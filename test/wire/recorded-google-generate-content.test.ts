@@ -118,13 +118,13 @@ if (hasRecorded("google-generate-content")) {
       }
 
       it.for([1, 3, 7, 61, 997, 65_537])(
-        "gives the recorded text, calls and usage if the stream arrives in %i-byte pieces",
+        "yields the recorded text, calls and usage if the stream arrives in %i-byte pieces",
         (pieceBytes) => check(body, pieceBytes),
       );
 
-      it("gives the recorded content with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("yields the recorded content with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-      it("gives the recorded content after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+      it("yields the recorded content after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },
   );
 } else {

@@ -58,7 +58,7 @@ const forced = allRows.filter(
 );
 
 describe.each(forced.map((row) => [titleOf(row), row] as const))("a forced call that %s refuses", (_title, row) => {
-  it("becomes an instruction, in later runs too", async () => {
+  it("becomes an instruction, also in later runs", async () => {
     const { first, next, bodies, changes, refusals } = await play(row, "Thinking mode does not support this tool_choice");
     expect([first.status, first.text, next.status, refusals]).toEqual(["completed", "Done.", "completed", []]);
     expect(bodies.map((body) => isForcing(JSON.parse(body)))).toEqual([true, false, false]);
@@ -67,7 +67,7 @@ describe.each(forced.map((row) => [titleOf(row), row] as const))("a forced call 
   });
 });
 
-it("openaiChat: the answer after a refused forced call may end with [DONE] only", async () => {
+it("openaiChat: the answer after a refused forced call may end with only [DONE]", async () => {
   const chunk = { id: "chatcmpl-1", choices: [{ index: 0, delta: { role: "assistant", content: "Done." } }] };
   const { fetch } = createRecorder((body) =>
     isForcing(body)
@@ -106,14 +106,14 @@ describe("the refusal of a forced call", () => {
   });
 
   it.each(["tool_choice: Input should be a valid dictionary", "Tool 'look' not found in provided tools"])(
-    "is not a message such as %j, after which no request is sent again",
+    "is not confused with a message such as %j, after which no request is sent again",
     async (message) => {
       const { first, bodies } = chat === undefined ? {} : await play(chat, message);
       expect([first?.status, bodies?.length]).toEqual(["error", 2]);
     },
   );
 
-  it("is reported if the limits of the run allow no more requests", async () => {
+  it("is reported if the run's limits allow no more requests", async () => {
     if (chat === undefined) throw new Error("There is no row.");
     const { service, bodies } = refuse(chat, "Tool choice must be auto");
     const request = {

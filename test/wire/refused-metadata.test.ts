@@ -96,7 +96,7 @@ async function play({ connect: connectTo, call, text, error }: Row) {
 }
 
 describe.each(Object.entries(rows))("%s: refused reasoning", (_title, row) => {
-  it("is left out, even in later runs", async () => {
+  it("is omitted, even in later runs", async () => {
     const { result, next, changes, signed } = await play(row);
     expect([result.text, next.text]).toEqual(["Done.", "Done."]);
     expect(signed).toEqual([false, true, false, false]);
@@ -137,7 +137,7 @@ const ownRows: { readonly [title: string]: Row } = {
 };
 
 it.each(Object.entries({ ...rows, ...ownRows }))(
-  "%s: a service that refuses the request without reasoning too is asked once more, and the run ends with its reason",
+  "%s: a service that also refuses the request without reasoning is asked once more, and the run ends with its reason",
   async (_title, { connect: connectTo, call, error }) => {
     const { fetch, bodies } = createRecorder(() => (bodies.length === 1 ? call() : refuse(400, error)));
     const result = await runToolLoop({ provider: connectTo(fetch), tools: [tool("look")], messages: [user("Look.")] });

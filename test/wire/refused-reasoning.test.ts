@@ -64,7 +64,7 @@ async function play(toRefusal: () => Response, store: boolean): Promise<Played> 
 }
 
 describe.for([false, true])("openaiResponses: reasoning of another account, with store: %s", (store) => {
-  it.for(Object.keys(refusals))("after %s, the request is sent without the reasoning, in later runs too", async (what) => {
+  it.for(Object.keys(refusals))("after %s, is omitted from the request and from later runs", async (what) => {
     const { result, bodies, changes } = await play(refusals[what] ?? (() => answer()), store);
     expect([result.status, result.text]).toEqual(["completed", "Done."]);
     expect(bodies.map((body) => itemsOf(body).includes("account-A"))).toEqual([false, true, false, false]);
@@ -73,7 +73,7 @@ describe.for([false, true])("openaiResponses: reasoning of another account, with
   });
 });
 
-it("openaiResponses: a request is not sent again if the call may not be repeated", async () => {
+it("openaiResponses: a request is not resent if the call may not be repeated", async () => {
   const { fetch, bodies } = createRecorder(() => refuse(400, { error }));
   const provider = openaiResponses({ client: connect(fetch), model: "gpt-5.5" });
   const messages: readonly Message[] = [user("Hi"), said("Hello."), user("Again?")];

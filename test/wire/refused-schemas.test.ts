@@ -81,7 +81,7 @@ describe("patterns in the schema of a tool", () => {
     expect(await sendSchema(gpt, object(given))).toEqual(object(sent));
   });
 
-  it("a property with the name pattern, and values that look like schemas, stay", async () => {
+  it("a property named pattern, and values that look like schemas, are kept", async () => {
     const schema: Schema = {
       type: "object",
       properties: { pattern: string, x: { type: "string", enum: ["a"], default: { pattern: String.raw`\p{L}` } } },
@@ -89,7 +89,7 @@ describe("patterns in the schema of a tool", () => {
     expect(await sendSchema(gpt, schema)).toEqual(schema);
   });
 
-  it("openaiResponses: leaves out refused patterns too", async () => {
+  it("openaiResponses: also omits refused patterns", async () => {
     const { fetch, bodies } = createRecorder(responsesText);
     const tools = [toTool(object({ type: "string", pattern: String.raw`^\p{L}$` }))];
     await runToolLoop({
@@ -145,13 +145,13 @@ describe("Muse Spark: deep schemas", () => {
   const nest = (depth: number, inner: Json): Json =>
     depth === 0 ? inner : { type: "object", properties: { next: nest(depth - 1, inner) } };
 
-  it("keeps ten levels, and the keywords without schemas of the tenth", async () => {
+  it("keeps ten levels, and the keywords without schemas on the tenth level", async () => {
     const tenth = { type: "object", description: "D", properties: { a: string }, required: ["a"], additionalProperties: false };
     expect(await sendSchema(meta, nest(9, tenth) as Schema)).toEqual(nest(9, { type: "object", description: "D" }));
     expect(await sendSchema(meta, nest(9, string) as Schema)).toEqual(nest(9, string));
   });
 
-  it("leaves the schema as it is for other services", async () => {
+  it("leaves the schema unchanged for other services", async () => {
     expect(await sendSchema({}, nest(20, string) as Schema)).toEqual(nest(20, string));
   });
 });
@@ -207,7 +207,7 @@ describe("names of tools that a service has reserved", () => {
     },
   );
 
-  it("openaiResponses: web_search is replaced for Grok", async () => {
+  it("openaiResponses: web_search is renamed for Grok", async () => {
     const { fetch, bodies } = createRecorder(responsesText);
     const provider = openaiResponses({ client: connect(fetch, "https://opencode.ai/zen/go/v1"), model: "grok-4.5" });
     await runToolLoop({ provider, tools: [search("web_search", [])], messages: [user("Hi")] });

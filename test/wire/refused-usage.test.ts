@@ -31,7 +31,7 @@ it.for<[of: string, body: object]>([
   expect(asked()).toEqual([true, false, false]);
 });
 
-it("openaiChat asks once more for each request that the server refuses at the same time", async () => {
+it("openaiChat retries each request once if the server refuses several at the same time", async () => {
   const refused = json(400, { message: 'unknown field "stream_options"' });
   const { provider, asked } = await connect([refused, refused, answer, answer]);
   const results = await Promise.all([1, 2].map(() => runToolLoop({ provider, messages })));
@@ -39,7 +39,7 @@ it("openaiChat asks once more for each request that the server refuses at the sa
   expect(asked()).toEqual([true, true, false, false]);
 });
 
-it("openaiChat does not ask once more if the server refuses something else", async () => {
+it("openaiChat does not retry if the server refuses something else", async () => {
   const { provider, asked } = await connect([json(400, { message: 'unknown field "tools"' }), answer]);
   expect(await runToolLoop({ provider, messages })).toMatchObject({ status: "error" });
   expect(asked()).toEqual([true]);

@@ -36,7 +36,7 @@ function toolsIn(body: unknown): unknown {
 }
 
 describe.for(adapters)("$name $variant: the root of a tool schema", (adapter) => {
-  it.for(Object.keys(schemas))("is a plain object for a schema of the kind %s", async (kind) => {
+  it.for(Object.keys(schemas))("becomes a plain object for a schema of the kind %s", async (kind) => {
     const { provider, bodies, close } = await adapter.open([done]);
     onTestFinished(close);
     const tool = defineTool({ name: "records", description: "Records", inputSchema: schemas[kind] ?? {}, execute: () => "ok" });

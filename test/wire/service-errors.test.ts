@@ -47,14 +47,14 @@ describe.for(wires)("%s: errors of services", ([wire, connect]) => {
     expect(error?.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it("ignores x-ratelimit-reset-tokens of an error other than 429", async () => {
+  it("ignores x-ratelimit-reset-tokens for errors other than 429", async () => {
     const reply = refusal(503, { error: { message: "Busy." } }, { "x-ratelimit-reset-tokens": "7.66s" });
     const { error } = await runIteration(connect(answerWith(reply)), ask("Go."));
     expect(error).toMatchObject({ code: "overloaded" });
     expect(error?.retryAfterMs).toBeUndefined();
   });
 
-  it("gives an error the code of the option errorWords", async () => {
+  it("gives an error the code from the option errorWords", async () => {
     const errorWords = [
       { pattern: /too plump/, code: "context-too-long" },
       { pattern: /shy/, code: "rate-limit" },
@@ -146,7 +146,7 @@ describe("openaiChat with openai 6: the caller's client", () => {
     expect(error?.message).toBe("Unexpected role");
   });
 
-  it("reports the status of an error without a reason if it only has the method that sends requests", async () => {
+  it("reports the status of an error without a reason if the client only has the method that sends requests", async () => {
     const { chat } = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
     const create: OpenAIChatClient["chat"]["completions"]["create"] = ({ model }, options) =>
       chat.completions.create({ model, messages: [], stream: true }, options);

@@ -98,7 +98,7 @@ describe("reasoning models of OpenAI", () => {
     expect(body["stop"]).toEqual(["END"]);
   });
 
-  it("each setting that is left out is reported once in a run", async () => {
+  it("each omitted setting is reported once per run", async () => {
     const { emitter, events } = recordEvents(undefined, ["request-adjusted"]);
     const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "look") : chatText()));
     const provider = openaiChat({ client: connect(fetch), model: "gpt-5-mini" });
@@ -112,7 +112,7 @@ describe("reasoning models of OpenAI", () => {
     ]);
   });
 
-  it("openaiResponses: the effort of the option reasoning counts", async () => {
+  it("openaiResponses: uses the effort in the option reasoning", async () => {
     const run = { modelSettings };
     expect((await sendResponses({ model: "gpt-5.4", reasoning: { effort: "low" } }, run)).body).not.toHaveProperty("temperature");
     expect((await sendResponses({ model: "gpt-5.4" }, run)).body).toMatchObject({ temperature: 0 });

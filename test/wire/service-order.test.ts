@@ -43,7 +43,7 @@ describe("openaiChat: the order of messages", () => {
     },
   );
 
-  it("puts the message before a user message that was added while a tool ran, and before images of a result", async () => {
+  it("puts the message before a user message that was added while a tool ran, and before images from a result", async () => {
     const control = createLoopControl();
     const { fetch, bodies } = createRecorder(({ messages }) =>
       messages.length === 1 ? chatCall("abcdefghi", "look") : chatText(),
@@ -150,7 +150,7 @@ describe("openaiChat: the order of messages", () => {
     expect(kept).toMatchObject([{ type: "text", text: "Go on." }, { type: "image_url" }]);
   });
 
-  it("Google: the first call of another model's message has a placeholder signature", async () => {
+  it("Google: the first call in another model's message has a placeholder signature", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     const at = "https://generativelanguage.googleapis.com/v1beta/openai/";
     const signature = { google: { thought_signature: "skip_thought_signature_validator" } };

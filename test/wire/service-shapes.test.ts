@@ -91,7 +91,7 @@ const services: readonly ChatOptions[] = [
   { service: "zai", model: "glm-5.3" },
 ];
 
-it("openaiChat: each service gets the requests that it accepts", async () => {
+it("openaiChat: each service receives only requests that it accepts", async () => {
   const described = await Promise.all(
     services.map(async (options) => [
       `${options.service ?? "any service"}, ${options.model}`,

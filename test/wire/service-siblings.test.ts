@@ -49,7 +49,7 @@ describe("aiSdkModel", () => {
     expect(body?.messages[2]?.tool_call_id).toBe(id);
   });
 
-  it("leaves out a tool choice in extra if the request has no tools", async () => {
+  it("omits a tool choice in extra if the request has no tools", async () => {
     const extra = { toolChoice: { type: "auto" } };
     const body = await send((fetch) => createOpenAI({ apiKey: "test", fetch }).chat("gpt-4.1"), { modelSettings: { extra } });
     expect(body).not.toHaveProperty("tool_choice");
@@ -79,7 +79,7 @@ describe("anthropicMessages", () => {
     expect((await send(at, options, { tools: [tool("new")] }))?.tools).toHaveLength(1);
   });
 
-  it("Anthropic's own address gets no such tools, and no tool choice of extra", async () => {
+  it("Anthropic's own address receives no such tools and no tool choice from extra", async () => {
     const body = await send(undefined, {}, { modelSettings: { extra: { tool_choice: { type: "auto" } } } });
     expect(body).not.toHaveProperty("tools");
     expect(body).not.toHaveProperty("tool_choice");
@@ -159,7 +159,7 @@ describe("googleGenerateContent", () => {
     expect(contents[1]?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([signature, undefined]);
   });
 
-  it("a call goes back with the signature that the service sent", async () => {
+  it("a call is sent back with the signature that the service sent", async () => {
     let count = 0;
     const answer = (): Response => (count++ === 0 ? callAnswer() : textAnswer());
     const { contents } = await send({}, { tools: [tool("look")] }, answer);
@@ -167,7 +167,7 @@ describe("googleGenerateContent", () => {
     expect(contents[2]?.parts).toHaveLength(2);
   });
 
-  it("a call gets a signature although the service signed only text", async () => {
+  it("a call gets a signature even if the service signed only text", async () => {
     const part = { text: "A", thoughtSignature: "YWJj" };
     const call = { functionCall: { name: "look", args: {} } };
     let count = 0;
@@ -194,7 +194,7 @@ describe("googleGenerateContent", () => {
     expect(contents[2]?.parts).toMatchObject([{ functionResponse: { name: "t_9look", response: { output: "seen" } } }]);
   });
 
-  it("a calling mode in extra is left out if the request has no functions", async () => {
+  it("a calling mode in extra is omitted if the request has no functions", async () => {
     const extra = { toolConfig: { functionCallingConfig: { mode: "AUTO" }, retrievalConfig: { languageCode: "en" } } };
     const modelSettings = { extra };
     expect((await send({}, { modelSettings })).body["toolConfig"]).toEqual({ retrievalConfig: { languageCode: "en" } });

@@ -108,7 +108,7 @@ describe("tool choice", () => {
     expect(String(last).endsWith(instruction)).toBe(isReplaced);
   });
 
-  it("leaves out the tools if the service refuses the choice none", async () => {
+  it("omits the tools if the service refuses the choice none", async () => {
     const glm: ChatOptions = { service: "openrouter", model: "z-ai/glm-5.3" };
     for (const options of [{ service: "meta" }, { service: "ollama" }, { service: "zai" }, glm] as const) {
       const { body } = await sendChat(options, forced("none"));
@@ -117,7 +117,7 @@ describe("tool choice", () => {
     }
   });
 
-  it("keeps the caller's thinking, and asks for the call in text", async () => {
+  it("keeps the caller's thinking and asks for the call in text", async () => {
     const options: ChatOptions = { service: "deepseek", model: "deepseek-v4-pro" };
     const thinking = (type: string): RunOptions => ({ ...forced("required"), modelSettings: { extra: { thinking: { type } } } });
     expect((await sendChat(options, thinking("enabled"))).body).toMatchObject({
@@ -127,7 +127,7 @@ describe("tool choice", () => {
     expect((await sendChat(options, thinking("disabled"))).body).toMatchObject({ tool_choice: "required", ...disabled });
   });
 
-  it("openaiResponses: LM Studio gets a word and only the named tool", async () => {
+  it("openaiResponses: LM Studio gets a single word and only the named tool", async () => {
     const { body } = await sendResponses({ at: `${local}:1234/v1` }, forced(named));
     expect(body).toMatchObject({ tool_choice: "required", tools: [{ name: "plan" }] });
     expect(body.tools).toHaveLength(1);
@@ -165,7 +165,7 @@ describe("tools of earlier messages", () => {
     });
   });
 
-  it("are not declared at other services, in a run with tools, and without calls", async () => {
+  it("are not declared for other services, in a run with tools, or without calls", async () => {
     expect((await sendChat({}, { messages })).body).not.toHaveProperty("tools");
     expect((await sendChat({ service: "bedrock" }, { messages, tools: [tool("new")] })).body.tools).toHaveLength(1);
     expect((await sendChat({ service: "bedrock" }, {})).body).not.toHaveProperty("tools");

@@ -147,7 +147,7 @@ describe.for(wires)("$name API: a stream with a second answer", ({ name, answer,
     expect(result.text).toBe(text);
   });
 
-  it("yields only the first answer if the first answer has a finish reason", async () => {
+  it("yields only the first answer if it has a finish reason", async () => {
     const events = [
       ...first.opening,
       ...first.text,
@@ -176,20 +176,20 @@ function withoutRole(event: Event): Event {
   return JSON.parse(JSON.stringify(event).replaceAll(/"role":"(?:model|assistant)",/g, ""));
 }
 
-it.for([chat, google])("$name API: stream without roles ends with an error when a second answer id arrives", async (wire) => {
+it.for([chat, google])("$name API: a stream without roles ends with an error when a second answer id arrives", async (wire) => {
   const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
   const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
   const { result, ran } = await run(wire.connect(events));
   expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("began another answer"), "HalfHalf", 0]);
 });
 
-it("Google API: stream yields one answer if each chunk has a different id", async () => {
+it("Google API: a stream yields one answer if each chunk has a different id", async () => {
   const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
   const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });
 
-it("Chat API: stream yields one answer if each chunk repeats the role", async () => {
+it("Chat API: a stream yields one answer if each chunk repeats the role", async () => {
   const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));
   const { result } = await run(chat.connect([...events, chunk("a", { role: "assistant" }, "stop")]));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);

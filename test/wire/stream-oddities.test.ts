@@ -48,7 +48,7 @@ describe("openaiResponses reads a stream with", () => {
     expect(await read(frames, provider)).toEqual({ ...silence, ...said });
   });
 
-  it("encrypted content that differs between the first and the last event of an item: keeps the last", async () => {
+  it("keeps the last encrypted content if the first and the last event of an item differ", async () => {
     const reasoning = (encrypted: string): Fields => ({
       id: "rs_1",
       type: "reasoning",

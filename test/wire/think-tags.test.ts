@@ -76,7 +76,7 @@ describe.for(sizes)("openaiChat: text in pieces of %i characters", (size) => {
 });
 
 describe("openaiChat: thinkTags", () => {
-  it("sends the reasoning and the text while they arrive", async () => {
+  it("sends the reasoning and the text as they arrive", async () => {
     const deltas = inPieces("<think>one two three</think>four five six", 4);
     const { order } = await hear({ deltas });
     expect(order).toMatch(/^r{2,}t{2,}$/);
@@ -117,7 +117,7 @@ describe("openaiChat: thinkTags", () => {
     expect(text).toBe(read ? "Yes." : content);
   });
 
-  it("keeps tags in the text if thinkTags is false, and reads them at OpenAI's address if thinkTags is true", async () => {
+  it("keeps tags in the text if thinkTags is false, and reads them even at OpenAI's address if thinkTags is true", async () => {
     const deltas = [{ content: "<think>Think.</think>Yes." }];
     expect((await hear({ deltas, thinkTags: false })).text).toBe("<think>Think.</think>Yes.");
     expect((await hear({ deltas, model: "gpt-5", thinkTags: true })).text).toBe("Yes.");
@@ -135,7 +135,7 @@ describe("openaiChat: thinkTags", () => {
     expect(said).toMatchObject({ content: [{ type: "text" }, { type: "tool-call" }] });
   });
 
-  it("reads a structured output, and its partial values, after the reasoning", async () => {
+  it("reads a structured output and its partial values after the reasoning", async () => {
     const provider = connect({ deltas: inPieces('<think>\nA city. {maybe}\n</think>\n\n{"city":"Oslo","celsius":7}', 7) });
     const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
     const stream = streamToolLoop({ provider, messages: [{ role: "user", content: "Where?" }], middleware: [output] });

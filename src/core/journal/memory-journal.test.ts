@@ -18,7 +18,7 @@ describe("memoryJournal", () => {
     expect([journal.keys(), JSON.stringify(journal)]).toEqual([["a"], '{"steps":{"a":{"n":1}}}']);
   });
 
-  it("records asynchronous results in order of completion", async () => {
+  it("records asynchronous results in the order of completion", async () => {
     const journal = memoryJournal();
     let finish = (): void => {};
     const slow = journal.step("slow", () => new Promise<string>((resolve) => (finish = () => resolve("slow"))));

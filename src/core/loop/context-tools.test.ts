@@ -40,7 +40,7 @@ describe("createContextStash", () => {
     for (const key of keys) expect(key).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   });
 
-  it("put() copies the item, so later changes to the item have no effect", () => {
+  it("put() copies the item, so later changes to it have no effect", () => {
     const { stash } = setUp();
     const item = { seen: ["a"] };
     const key = stash.put(item);
@@ -114,7 +114,7 @@ describe("createContextStash: ttlMs", () => {
     expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
   });
 
-  it("counts the time of an item from put(), even if other items are taken", async () => {
+  it("measures an item's time from put(), even if other items are taken", async () => {
     const { stash, clock } = setUp({ ttlMs: 100 });
     const first = stash.put("first");
     await clock.advance(60);

@@ -70,7 +70,7 @@ describe("executeToolCall", () => {
     expect(await executeToolCall(made, setUp([add]))).toMatchObject({ call: made, durationMs: 0, ...outcome });
   });
 
-  it("reports malformed arguments without a message of the parser if the text is valid JSON", async () => {
+  it("reports malformed arguments without the parser's message if the text is valid JSON", async () => {
     const outcome = await executeToolCall(call("add", {}, { problem: "malformed", argsText: "[1]" }), setUp([add]));
     expect(outcome).toEqual({ call: expect.anything(), durationMs: 0, kind: "malformed", message: undefined });
   });

@@ -214,7 +214,7 @@ it("maskResults: updates the requests if an assistant message is replaced or rem
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the tokens of content parts and masks the parts", () => {
+it("maskResults: counts the tokens of content parts and masks these parts", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);

@@ -63,7 +63,7 @@ describe("createToolRegistry", () => {
     expect(registry.executeTool("slow", {}, context)).toBe(7);
   });
 
-  it("uses jsonSchema of a tool instead of its inputSchema", () => {
+  it("uses a tool's jsonSchema instead of its inputSchema", () => {
     const jsonSchema = { type: "object", properties: {} } as const;
     const registry = createToolRegistry([toolNamed("a", { inputSchema: mini.object({}), jsonSchema })]);
     expect(registry.definitions()[0]?.inputSchema).toBe(jsonSchema);

@@ -19,7 +19,7 @@ function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
 }
 
 describe("createDeliberateMode", () => {
-  it("allows each tool with a matching trigger, and reports the first matching trigger of the tool", () => {
+  it("allows each tool with a matching trigger, and reports the tool's first matching trigger", () => {
     const mode = createDeliberateMode({ triggers });
     const { triggerMatchByToolName, allowedNames } = mode.forTurn({ text: "Reminders: look it up and remind me." });
     expect([...triggerMatchByToolName]).toEqual([

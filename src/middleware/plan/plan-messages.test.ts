@@ -26,7 +26,7 @@ it("toResults: adds different numbers to 50,000 equal purposes", () => {
   expect(userTextOf(toResults(records))).toContain('"a (50000)": 49999');
 });
 
-it("joinUserMessages: joins adjacent user messages of any content", () => {
+it("joinUserMessages: joins adjacent user messages with any content", () => {
   const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
   expect(
     joinUserMessages([

@@ -137,7 +137,7 @@ it.for<[what: string, behind: string, isDoubtful: boolean]>([
   expect(scanner.problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
 });
 
-it.for([",,", ", ,"])("PlanScanner: finds no plan if two commas stand together as %j", (commas) => {
+it.for([",,", ", ,"])("PlanScanner: finds no plan if two adjacent commas appear as %j", (commas) => {
   expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
 });
 

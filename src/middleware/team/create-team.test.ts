@@ -72,7 +72,7 @@ describe("createTeam", () => {
     expect(busy.requests[0]?.tools.map(({ name }) => name)).toEqual(["look"]);
   });
 
-  it("reports to the lead which members fail, reach a limit or run out of time", async () => {
+  it("tells the lead which members fail, reach a limit or run out of time", async () => {
     const clock = createTestClock();
     const looping: MockScript = () => [text("So far."), toolCall("look"), spend];
     const look = defineTool({ name: "look", description: "Looks", inputSchema: {}, execute: () => 1 });
@@ -123,7 +123,7 @@ describe("createTeam", () => {
     expect(reportsOf(again)).toEqual(expected);
   });
 
-  it("returns structured results of members", async () => {
+  it("returns structured results from members", async () => {
     const provider = createMockProvider([text('{"metres":1.4}')]);
     const member: TeamMember = {
       ...writer,

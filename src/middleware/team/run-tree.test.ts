@@ -69,7 +69,7 @@ describe("renderTree", () => {
     `);
   });
 
-  it("counts two columns for symbols that are as wide as two letters", () => {
+  it("counts two columns for symbols that are twice as wide as a letter", () => {
     const tree = createRunTree({ name: "\u2705\u26A1\u231A".repeat(20), now: () => 0 });
     tree.add({ type: "run-start", runId: "r1" } as LoopEvent);
     const [line = ""] = renderTree(tree, { width: 60 }).split("\n");
@@ -95,7 +95,7 @@ describe("renderTree", () => {
     expect([lines[0]?.slice(0, 6), lines[1], lines.length]).toEqual(["✓ boss", "… 2 more", 2]);
   });
 
-  it("ignores events of unknown runs", () => {
+  it("ignores events from unknown runs", () => {
     const tree: RunTree = createRunTree({ now: () => 0 });
     const start = (runId: string, path?: readonly string[]): LoopEvent => ({
       type: "run-start",

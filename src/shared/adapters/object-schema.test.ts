@@ -167,7 +167,7 @@ describe("toObjectSchema", () => {
     expect(toObjectSchema(schema)).toBe(schema);
   });
 
-  it("reads a schema with many references to itself and between its parts once", () => {
+  it("reads a schema with many references to itself and among its parts once", () => {
     const twice = (name: string): object[] => [{ $ref: name }, { $ref: name }];
     const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`d${n}`, { anyOf: twice(`#/$defs/d${n + 1}`) }]));
     const schema = { allOf: twice("#/$defs/d0"), anyOf: twice("#"), $defs: { ...$defs, d60: object({ a: text }) } };
@@ -175,7 +175,7 @@ describe("toObjectSchema", () => {
     expect(toObjectSchema(schema as JsonSchema)).toMatchObject(object({ a: text }));
   });
 
-  it("cuts a description of many branches", () => {
+  it("shortens the description of many branches", () => {
     const branches = Array.from({ length: 500 }, (_, n) => object({ [`property_${n}`]: text }));
     expect(JSON.stringify(toObjectSchema({ anyOf: branches })["description"]).length).toBeLessThan(4_100);
   });

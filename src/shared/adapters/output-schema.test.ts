@@ -113,7 +113,7 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   expect(convert(schema)).toBeUndefined();
 });
 
-it("createOutputPlanner: converts a schema with the maximum of levels, optional properties and unions", () => {
+it("createOutputPlanner: converts a schema with the maximum number of levels, optional properties and unions", () => {
   const schema = object({ b: { type: ["string", "null"] }, c: { anyOf: [text] }, d: nested(2) });
   const properties = { a: text, ...(schema["properties"] as JsonSchema) };
   expect(convert({ ...schema, properties })).toMatchObject({ required: ["b", "c", "d"] });

@@ -28,7 +28,7 @@ describe("Answer", () => {
     expect(answer.finish?.reason).toBe(reason);
   });
 
-  it("sends token counts that never become lower", () => {
+  it("sends token counts that never decrease", () => {
     const { answer, out } = begin();
     answer.count({ inputTokens: 9, outputTokens: 1, totalTokens: 10 });
     answer.count(undefined);
@@ -46,7 +46,7 @@ describe("Answer", () => {
     expect([whole.answer.failed, whole.answer.isOver, whole.out]).toEqual([false, true, []]);
   });
 
-  it("separates an explanation from the text of the answer", () => {
+  it("separates an explanation from the answer's text", () => {
     for (const [text, refusal] of [
       ["\n", "No."],
       ["Hi", "\n\nNo."],

@@ -188,7 +188,7 @@ describe("toProviderError", () => {
     expect(toProviderError({ status: 429, error })).toMatchObject({ retryAfterMs });
   });
 
-  it("ignores JSON that a message quotes if it is no error body", () => {
+  it("ignores JSON quoted in a message if it is not an error body", () => {
     const message = 'Tool args {"message":"prompt is too long"} are odd';
     expect(toProviderError({ status: 418, error: { message } }).message).toBe(message);
   });

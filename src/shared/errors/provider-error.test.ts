@@ -61,7 +61,7 @@ describe("toProviderError", () => {
     });
   });
 
-  it("reads a limit of tokens per minute as a rate limit, not as a context overflow", () => {
+  it("reads a limit on tokens per minute as a rate limit, not as a context overflow", () => {
     const error = openaiError(429, {
       message: "Request too large on tokens per min: too many tokens",
       code: "rate_limit_exceeded",

@@ -42,7 +42,7 @@ await test("a bot that starts again remembers its rooms", async () => {
   assert.equal(next.requests[0]?.messages.length, 3);
 });
 
-await test("users see that there is no answer, and not why", async () => {
+await test("users see that there is no answer, but not why", async () => {
   const { bot, replies } = start(createMockProvider([fail({ status: 401, message: "The key sk-1 is wrong." })]));
   await bot.hear("a", "Hi.");
   assert.deepEqual(replies, ["a: Sorry, I have no answer (provider-error). Please try again."]);

@@ -7,7 +7,7 @@ interface Call {
   readonly body: { readonly offset?: number; readonly text?: string };
 }
 
-await test("messages of Telegram get to the bot once, and long replies are split", async () => {
+await test("Telegram messages reach the bot once, and long replies are split", async () => {
   const stop = new AbortController();
   const calls: Call[] = [];
   const answers: object[] = [

@@ -24,7 +24,7 @@ function send(url: string, messages: readonly object[], signal?: AbortSignal): P
   return fetch(`${url}/api/chat`, { method: "POST", headers, body, ...(signal && { signal }) });
 }
 
-await test("the server has the page and its program", async () => {
+await test("the server serves the page and its program", async () => {
   const url = await serve(script);
   assert.match(await (await fetch(url)).text(), /<main id="root">/);
   assert.match(await (await fetch(`${url}/page.js`)).text(), /createRoot|Tea shop/);
@@ -50,7 +50,7 @@ for (const [approved, answer] of [
   });
 }
 
-await test("a page that leaves stops the run", async () => {
+await test("a page that disconnects stops the run", async () => {
   const provider: MockProvider = createMockProvider([[text("Once upon a time"), stall()]]);
   const url = await serve(provider);
   const page = new AbortController();
@@ -60,13 +60,13 @@ await test("a page that leaves stops the run", async () => {
   while (provider.active > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-await test("a request that is no message is refused", async () => {
+await test("a request without a message is refused", async () => {
   const url = await serve(script);
   const response = await fetch(`${url}/api/chat`, { method: "POST", body: "{", headers: { "content-type": "application/json" } });
   assert.equal(response.status, 400);
 });
 
-await test("a decision about another call is refused, and the server goes on", async () => {
+await test("a decision about another call is refused, and the server continues", async () => {
   const url = await serve(script);
   const first = await (await send(url, [user])).text();
   const [, messageId = ""] = /"messageId":"([^"]+)"/.exec(first) ?? [];

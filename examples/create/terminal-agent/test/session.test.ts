@@ -18,7 +18,7 @@ const tools = createFileTools(files);
 const [, readText] = tools;
 assert(readText !== undefined);
 
-await test("the tools read files of the folder", async () => {
+await test("the tools read files in the folder", async () => {
   const outcome = await runTool(readText, { path: "notes.txt" });
   assert(outcome.kind === "completed");
   assert.equal(outcome.data, "Buy tea.");

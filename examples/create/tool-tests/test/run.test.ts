@@ -43,7 +43,7 @@ await test("a booking that a person denies does not happen", async () => {
   assert.equal(booked.length, 0);
 });
 
-await test("the model corrects a call that does not fit", async () => {
+await test("the model corrects a call with invalid arguments", async () => {
   const provider = createMockProvider([
     toolCall("find_table", { guests: "four" }),
     toolCall("find_table", { guests: 4 }),

@@ -14,7 +14,7 @@ await test("find_table returns the free table", async () => {
   assert.deepEqual(outcome.data, { table: 7 });
 });
 
-await test("find_table refuses wrong arguments before it asks the service", async () => {
+await test("find_table refuses wrong arguments before it calls the service", async () => {
   const outcome = await runTool(
     findTable(() => assert.fail("The service was asked.")),
     { guests: 40 },
@@ -32,7 +32,7 @@ await test("find_table tells the model what went wrong", async () => {
   assert.match(outcome.error.message, /answered with 503/);
 });
 
-await test("find_table gives up after five seconds, and ends its request", async () => {
+await test("find_table gives up after five seconds and cancels its request", async () => {
   const clock = createTestClock();
   let signal: AbortSignal | null | undefined;
   const silent: Services["fetch"] = (_url, init) => {

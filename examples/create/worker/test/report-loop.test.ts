@@ -13,7 +13,7 @@ await test("a job ends with a report", async () => {
   assert.equal(calls.length, 3);
 });
 
-await test("another worker continues a job, and looks nothing up twice", async () => {
+await test("another worker continues a job and repeats no lookup", async () => {
   const journal = memoryJournal();
   const control = createLoopControl();
   const options = { ...toOptions(script, { topic: "tea" }), runId: "report-1", journal };

@@ -11,7 +11,7 @@ const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter => {
 const spentOutside = (inner: Meter, costUSD: number): unknown => inner instanceof NestedMeter && inner.findSpentOutside(costUSD);
 
 describe("Meter", () => {
-  it("add() counts spending in the meter and its outer meters, not in inner meters", () => {
+  it("add() counts spending in the meter and its outer meters, but not in inner meters", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
