@@ -14,23 +14,23 @@ import { writePrivate } from "./log-files.ts";
 
 export interface Baseline {
   readonly reports: readonly EvalReport[];
-  /** The cost of its evaluations now. 0 for a stored baseline. */
+  /** The cost of evaluating the other version now, in USD. 0 for a stored baseline. */
   readonly costUSD: number;
   /** Removes the temporary files, which contain the trials' logs. */
   remove(): Promise<void>;
 }
 
 export interface BaselinePlan {
-  /** The path of a stored baseline, or a reference of git. */
+  /** The path of a stored baseline, or a git reference. */
   readonly against: string;
   /** The files with evaluations, relative to the working directory. */
   readonly files: readonly string[];
-  /** The other arguments for the evaluation of the commit. */
+  /** The other arguments with which the commit's evaluations run. */
   readonly args: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Reads the stored baseline, or else evaluates the commit. */
+/** Reads the stored baseline, or evaluates the commit if there is none. */
 export async function findBaseline(plan: BaselinePlan, io: CliIO): Promise<Baseline> {
   const path = resolve(io.cwd, plan.against);
   if (await isThere(path, "file")) return { reports: await readBaseline(path, plan.against), costUSD: 0, remove: async () => {} };
@@ -44,7 +44,7 @@ async function isThere(path: string, kind: "file" | "folder"): Promise<boolean> 
   );
 }
 
-/** Paths of trials are relative to the file, so that it may be in a repository. */
+/** Stores reports as a baseline. Makes the trials' paths relative to its file, so that the file can be committed. */
 export async function saveBaseline(path: string, reports: readonly EvalReport[]): Promise<void> {
   const saved = reports.map((report) => movePaths(report, (given) => relative(dirname(path), given)));
   await mkdir(dirname(path), { recursive: true });

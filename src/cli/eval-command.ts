@@ -25,7 +25,7 @@ import { writePrivate } from "./log-files.ts";
 /** An evaluation to run, with the options from the command line. */
 interface Job extends FoundEvaluation {
   readonly options: EvalOptions;
-  /** The kept trials to play. Undefined for new trials. */
+  /** The kept trials to replay. Undefined for new trials. */
   readonly kept?: readonly KeptTrial[] | undefined;
 }
 
@@ -149,7 +149,7 @@ async function saveTest(trial: KeptTrial, place: SavePlace): Promise<string> {
   }
 }
 
-/** Returns the runner of the nearest package.json that names one. */
+/** Returns the test runner that the nearest package.json names, if one does. */
 async function findRunner(folder: string): Promise<TestRunner> {
   const text = await readFile(join(folder, "package.json"), "utf8").catch(unlessMissing);
   const { scripts, dependencies, devDependencies } = recordOf(parseJson(text ?? ""));
@@ -263,7 +263,7 @@ async function writeBaseline({ reports }: Results, { settings: { baseline }, io,
 interface Circumstances {
   readonly isCompared: boolean;
   readonly isStopped: boolean;
-  /** The errors that nobody has caught, and that belong to no trial. */
+  /** Errors that nobody caught and that belong to no trial. */
   readonly strays: readonly string[];
 }
 

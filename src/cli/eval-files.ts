@@ -9,7 +9,7 @@ import { importModule } from "./import-module.ts";
 
 const isEvalFile = (name: string): boolean => /\.eval\.m?[jt]s$/.test(name);
 
-/** Returns the paths of the files, relative to `cwd`. A path may be a folder. Without paths, the files below `cwd`. */
+/** Returns the paths of the evaluation files, relative to `cwd`. A given path may be a folder. Without paths, searches `cwd`. */
 export async function findEvalFiles(given: readonly string[], cwd: string): Promise<readonly string[]> {
   const found = await Promise.all((given.length === 0 ? ["."] : given).map((path) => listPath(path, cwd)));
   const files = [...new Set(found.flat())].map((path) => relative(cwd, path));
@@ -41,7 +41,7 @@ async function walk(folder: string): Promise<readonly string[]> {
   return found.flat().sort();
 }
 
-/** An evaluation, and the export that it comes from. */
+/** An evaluation, and the file and export it comes from. */
 export interface FoundEvaluation {
   readonly evaluation: Evaluation;
   /** The path of the file, relative to the working directory. */
@@ -49,7 +49,7 @@ export interface FoundEvaluation {
   readonly exportName: string;
 }
 
-/** Returns the evaluations that the files export, by default or by name. */
+/** Returns the evaluations that the files export, either by default or by name. */
 export async function loadEvaluations(files: readonly string[], cwd: string): Promise<readonly FoundEvaluation[]> {
   const found = new Map<Evaluation, FoundEvaluation>();
   for (const file of files) {

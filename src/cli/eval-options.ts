@@ -38,9 +38,9 @@ export interface EvalSettings {
   readonly cases: readonly string[] | undefined;
   /** The trials to replay, and the iteration from which the model answers again. Undefined for new trials. */
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
-  /** The folder for tests that play kept trials. Then nothing runs. */
+  /** The folder for tests that replay kept trials. If it is set, nothing runs. */
   readonly saveTest: string | undefined;
-  /** The runner of these tests. Default: that of the project. */
+  /** The test runner for these tests. Default: the project's own. */
   readonly runner: TestRunner | undefined;
   readonly against: string | undefined;
   readonly maxDrop: number | undefined;
@@ -48,7 +48,7 @@ export interface EvalSettings {
   readonly markdown: string | undefined;
   readonly junit: string | undefined;
   readonly html: string | undefined;
-  /** The arguments for the evaluation of another commit, which must be the same. */
+  /** The arguments that must be the same when the other commit is evaluated. */
   readonly repeated: readonly string[];
 }
 

@@ -5,16 +5,16 @@ import { chanceOfPassing } from "./statistics.ts";
 import type { KeptTrial } from "./trial-files.ts";
 
 export interface CaseRule {
-  /** The largest number of trials. */
+  /** The maximum number of trials. */
   readonly trials: number;
   readonly passRate: number;
-  /** From 0.5 to 1. With 1, trials stop early only if nothing can change. */
+  /** How certain the verdict must be to stop early, from 0.5 to 1. With 1, trials stop only if no result can change it. */
   readonly certainty: number;
-  /** The trials to play again. Undefined for new trials. */
+  /** The kept trials to replay. Undefined for new trials. */
   readonly kept?: readonly KeptTrial[] | undefined;
 }
 
-/** How many more trials than wanted may run, to replace those with an error. */
+/** The number of extra trials that may run to replace trials with an error. */
 const spareTrials = 2;
 
 export class CasePlan<Case extends EvalCase> {
@@ -24,7 +24,7 @@ export class CasePlan<Case extends EvalCase> {
   readonly #rule: CaseRule;
   readonly #numbers = new Set<number>();
   #active = 0;
-  /** The number of errors that another trial would have again. */
+  /** The number of errors that another trial would repeat. */
   #lasting = 0;
 
   constructor(item: Case, rule: CaseRule) {
@@ -48,12 +48,12 @@ export class CasePlan<Case extends EvalCase> {
     return this.reports.reduce((sum, report) => sum + (report.status === status ? 1 : 0), 0);
   }
 
-  /** The number of trials that the case has at the end, as far as is known. */
+  /** The number of trials that the case will have at the end, as far as is known. */
   get expected(): number {
     return this.isOpen || this.#active > 0 ? Math.max(this.#rule.trials, this.begun) : this.reports.length;
   }
 
-  /** True if another trial should begin. */
+  /** True if the case needs another trial. */
   get isOpen(): boolean {
     const { trials, certainty, kept } = this.#rule;
     if (kept !== undefined) return this.begun < kept.length;
@@ -64,7 +64,7 @@ export class CasePlan<Case extends EvalCase> {
     return certainty === 1 || this.#verdict(certainty) === undefined;
   }
 
-  /** How the case ends. "undecided" if trials are missing that could decide it. */
+  /** The case's verdict so far. "undecided" if missing trials could still decide it. */
   get status(): "passed" | "failed" | "error" | "undecided" {
     const { certainty } = this.#rule;
     return this.#verdict(certainty) ?? (this.errors > 0 ? "error" : "undecided");
@@ -72,7 +72,7 @@ export class CasePlan<Case extends EvalCase> {
 
   #verdict(certainty: number): "passed" | "failed" | undefined {
     const { trials, passRate } = this.#rule;
-    // Before any trial, a low certainty alone could decide the case, so there is no verdict yet.
+    // Decides nothing before the first trial has passed or failed, because a low `certainty` could otherwise decide without any result.
     if (this.passed + this.failed === 0) return undefined;
     // Subtracts a rounding error: 0.7 * 10 is a little more than 7 in floating point.
     const needed = Math.ceil(trials * passRate - 1e-9);
@@ -86,7 +86,7 @@ export class CasePlan<Case extends EvalCase> {
     return 1 - chance >= Math.min(certainty, 1 - 1e-9) ? "failed" : undefined;
   }
 
-  /** Returns the number of the next trial, and the kept trial to play. */
+  /** Returns the next trial's number, and the kept trial to replay. */
   begin(): { readonly number: number; readonly kept: KeptTrial | undefined } {
     const kept = this.#rule.kept?.[this.begun];
     this.begun += 1;
@@ -97,7 +97,7 @@ export class CasePlan<Case extends EvalCase> {
     return { number, kept };
   }
 
-  /** Counts the trials of earlier processes that passed or failed, unless there are enough. */
+  /** Counts the trials of earlier processes that passed or failed, until there are enough. */
   resume(reports: readonly TrialReport[]): void {
     const judged = reports.filter(({ status }) => status !== "error").sort((one, other) => one.number - other.number);
     const taken = judged.slice(0, this.#rule.trials);
@@ -106,7 +106,7 @@ export class CasePlan<Case extends EvalCase> {
     this.reports.push(...taken);
   }
 
-  /** `report` is undefined if the trial was stopped. `isLasting` if another trial would have the same error. */
+  /** Ends a trial. `report` is undefined if it was stopped. `isLasting` is true if another trial would have the same error. */
   end(report: TrialReport | undefined, isLasting: boolean): void {
     this.#active -= 1;
     if (isLasting) this.#lasting += 1;

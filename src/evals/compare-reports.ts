@@ -7,7 +7,7 @@ import { mcNemarTest } from "./statistics.ts";
 
 /** The options of `compareReports`. */
 export interface CompareOptions {
-  /** By how much the pass rate may be lower, from 0 to 1. Default 0.05. */
+  /** The maximum drop of the pass rate, from 0 to 1. Default 0.05. */
   readonly maxDrop?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Change {
   readonly after: number | undefined;
 }
 
-/** The means of scores that have changed, by name. */
+/** The means of the scores that have changed, by name. */
 export interface ScoreChanges {
   readonly [name: string]: Change;
 }
@@ -29,43 +29,45 @@ export type CaseStanding = Pick<CaseReport, "status" | "passed" | "failed" | "er
 export interface ComparedCase {
   readonly id: string;
   /**
-   * "worse" if the case only passed before, "better" if it only passes now. "less-often" and "more-often" if its verdict is the same, and
-   * another share of its trials passes. "unclear" if errors or missing trials have changed. "added" and "removed" cases are in one report
-   * only.
+   * "worse" if the case passed only before, "better" if it passes only now. "less-often" and "more-often" if the verdict is the same but
+   * the share of passed trials changed. "unclear" if errors or missing trials prevent a comparison. "added" and "removed" cases are in only
+   * one report.
    */
   readonly change: "same" | "better" | "worse" | "less-often" | "more-often" | "unclear" | "added" | "removed";
-  /** The counts of the case in the first report. Undefined if the report does not have the case. */
+  /** The case's counts in the first report. Undefined if that report lacks the case. */
   readonly before: CaseStanding | undefined;
   readonly after: CaseStanding | undefined;
   /** The scores whose mean has changed, by name. */
   readonly scores: ScoreChanges;
-  /** The first difference between a trial that passed and one that failed. Undefined if nothing changed, or there are no logs of both. */
+  /**
+   * The first difference between a trial that passed and one that failed. Undefined if nothing changed, or if one of the logs is missing.
+   */
   readonly difference?: RunDifference | undefined;
 }
 
-/** Two reports of the same evaluation, compared case by case. Plain data. */
+/** Two reports of the same evaluation, compared case by case, as JSON data. */
 export interface EvalComparison {
   /** The name of the evaluation. */
   readonly name: string;
-  /** True if significantly more cases became worse than better (p < 0.05), or the pass rate is lower by more than `maxDrop`. */
+  /** True if significantly more cases became worse than better (p < 0.05), or if the pass rate dropped by more than `maxDrop`. */
   readonly isWorse: boolean;
-  /** Why it is worse. */
+  /** Why the second report is worse. */
   readonly reason?: string | undefined;
   /** The number of cases that passed before and fail now. */
   readonly worse: number;
   /** The number of cases that failed before and pass now. */
   readonly better: number;
-  /** The p-value of the exact McNemar test of `worse` and `better`. */
+  /** The p-value of the exact McNemar test for `worse` and `better`. */
   readonly p: number;
   /** The mean pass rate of the cases that both reports have. */
   readonly passRate: Change;
-  /** The scores whose mean has changed, over the cases that both reports have. */
+  /** The scores whose mean has changed, over the cases in both reports. */
   readonly scores: ScoreChanges;
-  /** Why each evaluation has ended. A version that was not evaluated to its end has fewer trials or cases. */
+  /** Why each evaluation ended. A version that was not evaluated to its end has fewer trials or cases. */
   readonly ended: { readonly before: EvalReport["ended"]; readonly after: EvalReport["ended"] };
-  /** The mean tokens of a trial, of the cases that both reports have. */
+  /** The mean number of tokens per trial, over the cases in both reports. */
   readonly tokens: Change;
-  /** The mean cost of a trial in USD, of the cases that both reports have. */
+  /** The mean cost per trial in USD, over the cases in both reports. */
   readonly costUSD: Change;
   readonly cases: readonly ComparedCase[];
 }

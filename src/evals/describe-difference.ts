@@ -9,16 +9,16 @@ import type { LoggedRun } from "../shared/run-log.ts";
 import type { CaseReport, TrialReport } from "./evaluation.ts";
 import { trialFiles } from "./trial-files.ts";
 
-/** The place at which two trials begin to differ. */
+/** The point at which two trials begin to differ. */
 export interface RunDifference {
   /** The ids of the trials, such as "refund/2". */
   readonly before: string;
   readonly after: string;
-  /** The iteration of the first difference, and what differs, such as "iteration 2: another call: refund → lookup". */
+  /** The first difference and its iteration, such as "iteration 2: another call: refund → lookup". */
   readonly text: string;
 }
 
-/** Finds the first difference between a trial that passed and one that failed. `isWorse` if the trial that passed is the earlier one. */
+/** Finds the first difference between a trial that passed and one that failed. `isWorse` is true if the passed trial is the earlier one. */
 export async function findDifference(
   before: CaseReport,
   after: CaseReport,

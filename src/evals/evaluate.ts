@@ -51,7 +51,7 @@ export async function evaluate<Case extends EvalCase, Result, World>(
 interface Planned<Case extends EvalCase> {
   readonly plans: readonly CasePlan<Case>[];
   readonly files: EvalFiles | undefined;
-  /** The trials of earlier processes, with those that run again. */
+  /** The trials of earlier processes, including those that must run again. */
   readonly earlier: readonly TrialReport[];
 }
 
@@ -61,7 +61,7 @@ function refuseResume({ resume, directory, replay }: Options): void {
   if (directory === false) throw invalidOption("resume", "false, because the option directory is false", resume);
 }
 
-/** Clears the folder, or lets the plans continue after the trials of earlier processes. Returns these trials. */
+/** Clears the folder, or lets the plans continue after earlier processes' trials. Returns those trials. */
 async function beginFiles(
   { resume }: Options,
   plans: readonly CasePlan<EvalCase>[],
@@ -127,7 +127,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
 
 type Options = EvalOptions & Pick<Evaluation, "name">;
 
-/** Returns the kept trials to play. Undefined if the trials are new. */
+/** Returns the kept trials to replay, or undefined if the trials are new. */
 async function keptTrials({ replay, directory, name }: Options): Promise<readonly KeptTrial[] | undefined> {
   if (replay === undefined) return undefined;
   const { directory: from, trials } = replay === true ? ({} as EvalReplay) : replay;
@@ -184,7 +184,7 @@ function ruleOf(
   return { trials: kept?.length ?? trials, passRate, certainty, kept };
 }
 
-/** Chooses the case with the fewest trials so far, so that a stopped evaluation has tried all cases alike. */
+/** Chooses the case with the fewest trials so far, so that an evaluation that is stopped has tried all cases equally. */
 function nextOf<Case extends EvalCase>(plans: readonly CasePlan<Case>[]): CasePlan<Case> | undefined {
   return plans.filter((plan) => plan.isOpen).sort((one, other) => one.begun - other.begun)[0];
 }
@@ -197,10 +197,10 @@ function progressOf(
   return { ended, total: plans.reduce((sum, plan) => sum + plan.expected, 0), costUSD };
 }
 
-/** The limits of an evaluation, and what it has spent. Its signal is aborted when a limit is reached. */
+/** Tracks an evaluation's limits and what it has spent. Aborts its signal when a limit is reached. */
 class Budget {
   spent = nothingSpent;
-  /** Compared with `maxCostUSD`. */
+  /** The cost so far, including estimates for failed requests. It is compared with `maxCostUSD`. */
   #spentUSD = 0;
   #dearestUSD = 0;
   #isUnpriced = false;

@@ -7,13 +7,13 @@ import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, n
 
 /** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
 export interface EvalCase {
-  /** The name of the case, which is unique in its evaluation. Kept trials are found by it. */
+  /** The case's name, which must be unique in its evaluation. Kept trials are found by it. */
   readonly id: string;
 }
 
 /**
- * One check of a trial. A boolean is a hard check: the trial fails if it is false. A number from 0 to 1 is a score: it is reported, and
- * fails no trial. With `min`, a score below it fails the trial too.
+ * One check of a trial. A boolean is a hard check: `false` fails the trial. A number from 0 to 1 is a score, which is reported but fails no
+ * trial. With `min`, a lower score fails the trial too.
  */
 export type EvalCheck =
   | boolean
@@ -26,29 +26,32 @@ export type EvalChecks = void | undefined | boolean | { readonly [name: string]:
 
 /** One run of one case. */
 export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
-  /** Such as "refund/2": the case, and the number of the trial, counted from 1. Different for each trial, so it is a good name for a run. */
+  /**
+   * An id such as "refund/2": the case, and the trial's number, counted from 1. Each trial has another id, so it is a good name for a run.
+   */
   readonly id: string;
-  /** The number of the trial of this case, counted from 1. */
+  /** The trial's number within its case, counted from 1. */
   readonly number: number;
   readonly case: Case;
-  /** The value that `setup` has returned. */
+  /** The value that `setup` returned. */
   readonly world: World;
-  /** Aborted if the trial takes too long, or the evaluation is stopped. `options` passes it on. */
+  /** Aborted if the trial takes too long or the evaluation is stopped. `options` passes it to the run. */
   readonly signal: AbortSignal;
-  /** True if the model is played from a kept trial. */
+  /** True if a kept trial's recording replaces the model. */
   readonly isReplay: boolean;
-  /** The option `model` of the evaluation. `run` decides what to do with it. */
+  /** The evaluation's option `model`. `run` decides how to use it. */
   readonly model: string | undefined;
   /**
-   * Adds to the options of a run what the evaluation needs: the journal, the log, the recording of the model, the signal and a `runId`.
-   * Options that are set stay. Use it for each run of the trial. It fits the option `wrapOptions` of a conversation and of a host.
+   * Adds to a run's options what the evaluation needs: the journal, the log, the recording, the signal and a `runId`. Leaves options
+   * unchanged that are already set. Use it for each run of the trial. It can be passed as the option `wrapOptions` of a conversation or
+   * host.
    */
   readonly options: <const Options extends Pick<LoopOptions, "provider" | "middleware" | "journal" | "runId" | "signal">>(
     options: Options,
   ) => Options;
 }
 
-/** The limits of a whole evaluation. When one is reached, no trial begins, and those that run are stopped and not counted. */
+/** The limits of a whole evaluation. When one is reached, no more trials begin, and running trials are stopped and not counted. */
 export interface EvalLimits {
   /**
    * The maximum cost in USD, as computed by the option `pricing` of the runs. If an answer has no price, the evaluation ends. A request that
@@ -69,7 +72,7 @@ export interface EvalLimits {
 
 /** How `evaluate` runs an evaluation. */
 export interface EvalOptions {
-  /** The number of trials of each case. With `stopEarly`, the largest number. Default 1. */
+  /** The number of trials per case. With `stopEarly`, the maximum number. Default 1. */
   readonly trials?: number | undefined;
   /** The share of trials that must pass so that a case passes, above 0 and at most 1. Default 1. */
   readonly passRate?: number | undefined;
@@ -84,24 +87,24 @@ export interface EvalOptions {
    * written.
    */
   readonly directory?: string | false | undefined;
-  /** Which trials keep their files after the evaluation. Default "failed": those that failed or had an error. */
+  /** Which trials' files to keep after the evaluation. Default "failed": those of trials that failed or had an error. */
   readonly keep?: "failed" | "all" | undefined;
   /** The ids of the cases to run. Default: all. */
   readonly only?: readonly string[] | undefined;
   /** The name of a model, which `run` gets as `trial.model`. */
   readonly model?: string | undefined;
   /**
-   * Plays kept trials again: the model is played from their recordings, at no cost, while tools and checks run in a fresh world. With
-   * `true`, those that the last evaluation kept.
+   * Replays kept trials: their recordings replace the model at no cost, while tools and checks run in a fresh world. With `true`, replays
+   * the trials that the last evaluation kept.
    */
   readonly replay?: true | EvalReplay | undefined;
   /**
-   * True to go on with an evaluation that was stopped or killed, or that had fewer trials: trials that passed or failed count, with what
-   * they have cost, and do not run again. If a case or `model` has changed, its trials run anew. Not for `replay`, and not without files.
-   * Default false.
+   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed count,
+   * including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay`,
+   * and needs files. Default false.
    */
   readonly resume?: boolean | undefined;
-  /** Stops the evaluation. The report has the trials that ended before. */
+  /** Stops the evaluation. The report contains the trials that had ended by then. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each trial. */
   readonly onTrial?: ((trial: TrialReport, progress: EvalProgress) => void) | undefined;
@@ -109,25 +112,25 @@ export interface EvalOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Which kept trials are played again, and how. */
+/** Which kept trials to replay, and how. */
 export interface EvalReplay {
-  /** A folder with kept trials. Default: the folder of the evaluation. */
+  /** A folder with kept trials. Default: the evaluation's own folder. */
   readonly directory?: string | undefined;
   /** The ids of the trials, such as "refund/2". Default: all that were kept. */
   readonly trials?: readonly string[] | undefined;
   /**
-   * From this iteration on, requests go to the model of the run, for example to try another prompt or model. Counted from 0, in the
-   * outermost run. Default: none does.
+   * The iteration from which requests go to the run's own model, for example to try another prompt. Counted from 0 in the outermost run.
+   * Default: all iterations are replayed.
    */
   readonly from?: number | undefined;
   /**
-   * "request" plays a recording only for an equal request. "order" plays the recordings in their order, so that prompts and tools may have
+   * "request" replays a recording only for an equal request. "order" replays recordings in their order, so that prompts and tools may have
    * changed. Default "request", or "order" with `from`.
    */
   readonly match?: "request" | "order" | undefined;
 }
 
-/** How far an evaluation is. */
+/** The progress of an evaluation. */
 export interface EvalProgress {
   readonly ended: number;
   /** The number of trials that may still run. With `stopEarly`, fewer may be enough. */
@@ -151,10 +154,10 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   teardown?(world: World): void | PromiseLike<void>;
 }
 
-/** The value that the checks get: that of the promise `result` if there is one, as for a stream. */
+/** The value that the checks get: the value of the promise `result` if there is one, as in a stream, or else the returned value. */
 export type Ended<Result> = Awaited<Result> extends { readonly result: PromiseLike<infer Value> } ? Value : Awaited<Result>;
 
-/** A check as the report has it. */
+/** A check's result in a report. */
 export interface CheckReport {
   readonly name: string;
   /** False if the check fails the trial. A score without `min` is never false. */
@@ -165,7 +168,7 @@ export interface CheckReport {
   readonly reason?: string | undefined;
 }
 
-/** One trial of the report. */
+/** A trial's entry in a report. */
 export interface TrialReport extends Spent {
   readonly id: string;
   readonly case: string;
@@ -175,13 +178,13 @@ export interface TrialReport extends Spent {
    * too long, or its last run ended because the service gave no answer. It does not count in rates, but the evaluation does not pass.
    */
   readonly status: "passed" | "failed" | "error";
-  /** The checks of the trial. None if it has an error. */
+  /** The trial's checks. Empty if the trial has an error. */
   readonly checks: readonly CheckReport[];
   /** The error of a trial with the status "error". */
   readonly error?: string | undefined;
   /** True if the trial took longer than `limits.trialMs`. */
   readonly isTimedOut?: boolean | undefined;
-  /** The first message of a user, and the text of the result, shortened and without credentials. Absent if the trial has passed. */
+  /** The user's first message, and the result's text, shortened and without credentials. Absent if the trial passed. */
   readonly question?: string | undefined;
   readonly answer?: string | undefined;
   /** How each outermost run ended: its `reason.kind`. */
@@ -189,16 +192,16 @@ export interface TrialReport extends Spent {
   /** When the trial began, as an ISO date. */
   readonly startedAt: string;
   readonly durationMs: number;
-  /** The folder of the trial. Undefined if its files were not kept. */
+  /** The trial's folder. Undefined if its files were not kept. */
   readonly directory?: string | undefined;
-  /** The path of the page that shows the runs of the trial. Undefined if the files were not kept, or there is no run. */
+  /** The path of the page that shows the trial's runs. Undefined if the files were not kept or there was no run. */
   readonly page?: string | undefined;
 }
 
 /** The trials of one case, with their statistics. */
 export interface CaseReport {
   readonly id: string;
-  /** The case as plain data. */
+  /** The case as JSON data. */
   readonly case: Json;
   readonly status: "passed" | "failed" | "error" | "undecided";
   /** True if some trials passed and others failed. */
@@ -211,20 +214,20 @@ export interface CaseReport {
   readonly trials: readonly TrialReport[];
 }
 
-/** The result of an evaluation. Plain data. */
+/** The result of an evaluation, as JSON data. */
 export interface EvalReport {
   readonly format: "turnwright-evals";
   readonly version: 1;
   readonly name: string;
-  /** True if all trials could run, and each case passed. */
+  /** True if all trials could run and each case passed. */
   readonly ok: boolean;
-  /** "complete", or why the evaluation ended before. */
+  /** "complete", or why the evaluation ended early. */
   readonly ended: "complete" | "max-cost" | "cost-unknown" | "max-tokens" | "max-duration" | "stopped";
   readonly startedAt: string;
   readonly durationMs: number;
   readonly trials: number;
   readonly passRate: number;
-  /** The number of trials that ended before this evaluation was resumed. 0 without `resume`. */
+  /** The number of trials that had ended before this evaluation was resumed. 0 without `resume`. */
   readonly resumed: number;
   /** Reasons to doubt the result, such as cases that no check can fail. */
   readonly warnings: readonly string[];
@@ -240,12 +243,14 @@ export interface EvalTotals extends Spent {
   readonly passed: number;
   readonly failed: number;
   readonly errors: number;
-  /** The 95 % Wilson interval of the share of passed trials. Trials of one case are alike, so the true interval may be wider. */
+  /**
+   * The 95 % Wilson interval of the share of passed trials. The true interval may be wider, because trials of one case resemble each other.
+   */
   readonly interval: readonly [low: number, high: number];
-  /** The mean of pass@k and pass^k over the cases with a verdict, for each `k` that all of them have trials for. */
+  /** The mean of pass@k and pass^k over the cases with a verdict, for each `k` up to the number of trials that all of them have. */
   readonly passAt: readonly { readonly k: number; readonly any: number; readonly all: number }[];
   readonly flaky: readonly string[];
-  /** The mean of each score by name. */
+  /** The mean of each score, by name. */
   readonly scores: { readonly [name: string]: number };
 }
 
@@ -328,7 +333,7 @@ export function defineEvaluation<Case extends EvalCase, Result, World = undefine
   return evaluation;
 }
 
-/** Returns the cases. Throws LoopError "invalid-option" if one has no id, or the id of another. */
+/** Returns the cases. Throws LoopError "invalid-option" if a case has no id, or the same id as another. */
 export async function casesOf<Case extends EvalCase>({
   name,
   cases,

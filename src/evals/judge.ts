@@ -11,16 +11,16 @@ import { type Interval, wilsonInterval } from "./statistics.ts";
 /** The options of `createJudge`. */
 export interface JudgeOptions {
   readonly provider: Provider;
-  /** Describes a good answer in a few sentences. Ask for one thing; use several judges for several things. */
+  /** Describes a good answer in a few sentences. Ask for one thing only, and use several judges for several things. */
   readonly criterion: string;
-  /** The score below which the judge fails the trial, from 0 to 1. Default: the score fails nothing. */
+  /** The score below which the judge fails the trial, from 0 to 1. Default: no score fails it. */
   readonly min?: number | undefined;
   /**
-   * True if the judge may be the only check that can fail a trial. Default false: the trial is then an error, because nothing tells whether
-   * the judge is right.
+   * True if the judge may be the only check that can fail a trial. Default false: such a trial counts as an error, because nothing shows
+   * whether the judge is right.
    */
   readonly isAlone?: boolean | undefined;
-  /** The most that all judgements together may cost, in USD. Needs `pricing`. Default: no limit. */
+  /** The maximum cost of all judgements together, in USD. Needs `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
   readonly pricing?: Pricing | undefined;
   readonly modelSettings?: ModelSettings | undefined;
@@ -29,24 +29,24 @@ export interface JudgeOptions {
 /** The texts that a judge reads. */
 export interface JudgedAnswer {
   readonly answer: string;
-  /** The question that was asked. Default: nothing is shown. */
+  /** The question that was asked. Default: the judge sees no question. */
   readonly question?: string | undefined;
   /** A good answer, to compare with. Default: none. */
   readonly reference?: string | undefined;
 }
 
-/** An answer with the verdict of a person. */
+/** An answer with a person's verdict. */
 export interface LabelledAnswer extends JudgedAnswer {
-  /** True if a person has found the answer good. */
+  /** True if a person judged the answer good. */
   readonly isGood: boolean;
 }
 
 /** How often a judge agrees with people. */
 export interface JudgeAgreement {
-  /** The share of examples in which both agree, with its 95 % Wilson interval. */
+  /** The share of examples on which both agree, with its 95 % Wilson interval. */
   readonly agreement: number;
   readonly interval: Interval;
-  /** Cohen's kappa: the agreement beyond chance. 1 is full agreement, 0 is what chance gives. Undefined if there was no choice. */
+  /** Cohen's kappa, the agreement beyond chance: 1 is full agreement, and 0 is no better than chance. Undefined if there was no choice. */
   readonly kappa: number | undefined;
   readonly disagreements: readonly { readonly example: LabelledAnswer; readonly score: number; readonly reason: string }[];
 }
@@ -71,10 +71,10 @@ export interface Judge {
   agreement(examples: readonly LabelledAnswer[], trial?: Pick<Trial, "options">): Promise<JudgeAgreement>;
 }
 
-/** Thrown if a judge gives no verdict. Such a trial is an error, and does not count as failed. */
+/** Thrown if a judge gives no verdict. The trial then has an error, and does not count as failed. */
 export class JudgeError extends Error {
   override readonly name = "JudgeError";
-  /** False if the judge would give no verdict again. */
+  /** False if the judge would fail again. */
   readonly retryable: boolean;
 
   constructor(message: string, retryable: boolean) {

@@ -4,17 +4,17 @@ import type { EndReason, LoopResult, LoopStatus } from "../core/index.ts";
 import { isRecord, textOf } from "../core/kit.ts";
 import { formatMs, formatUSD } from "../inspect/format.ts";
 
-/** Upper limits of a run. A run whose cost is unknown does not stay within `costUSD`. */
+/** Upper limits for a run. A run with an unknown cost does not stay within `costUSD`. */
 export interface RunBounds {
-  /** The largest number of iterations. */
+  /** The maximum number of iterations. */
   readonly iterations?: number | undefined;
-  /** The largest number of tool calls that were started, with those of nested runs. */
+  /** The maximum number of tool calls that were started, including those of nested runs. */
   readonly toolCalls?: number | undefined;
-  /** The largest number of input and output tokens. */
+  /** The maximum number of input and output tokens. */
   readonly tokens?: number | undefined;
-  /** The highest cost in USD. */
+  /** The maximum cost in USD. */
   readonly costUSD?: number | undefined;
-  /** The longest active time, in milliseconds. */
+  /** The maximum active time, in milliseconds. */
   readonly durationMs?: number | undefined;
 }
 

@@ -8,15 +8,15 @@ import { isRecord } from "../core/kit.ts";
 import type { CheckReport, EvalChecks } from "./evaluation.ts";
 import { isJudgeError } from "./judge.ts";
 
-/** The name of the check if there is only one without a name. */
+/** The name of a single check that has no name. */
 const only = "check";
 
-/** The longest reason that a report shows, in UTF-16 units. */
+/** The maximum length of a reason in a report, in UTF-16 units. */
 const longestReason = 4000;
 
 /**
- * Calls `work`, which runs the checks of a trial. If it throws, that is a failed check: assertions say what is wrong in this way. Rejects
- * if the checks are no checks, or a judge gave no verdict.
+ * Calls `work`, which runs a trial's checks. An error counts as a failed check, because assertions report problems in this way. Rejects if
+ * the returned checks are invalid or a judge gave no verdict.
  */
 export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks>): Promise<readonly CheckReport[]> {
   let checks: unknown;

@@ -33,17 +33,17 @@ import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
 import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
 import type { EvalCase, EvalReplay, Evaluation, Trial, TrialReport } from "./evaluation.ts";
 
-/** A trial that is to run. */
+/** A trial that will run. */
 export interface PlannedTrial<Case extends EvalCase> {
   readonly item: Case;
   readonly number: number;
-  /** The folder for its files. Undefined: no files. */
+  /** The folder for the trial's files. Undefined to write none. */
   readonly directory: string | undefined;
-  /** A kept trial whose recording is played. */
+  /** A kept trial whose recording to replay. */
   readonly replay?: Replay | undefined;
 }
 
-/** How a kept trial is played again. */
+/** How to replay a kept trial. */
 export type Replay = Pick<EvalReplay, "from" | "match"> & Pick<KeptTrial, "directory" | "timeout">;
 
 export interface TrialPorts {
@@ -59,7 +59,7 @@ export interface TrialPorts {
   onSpent(spent: Spent, brokeOff: boolean): void;
 }
 
-/** The codes of errors that say nothing about the agent, because the service gave no answer. Others come from the answer of the model. */
+/** Codes of errors that say nothing about the agent, because the service gave no answer. Other errors come from the model's answer. */
 const unavailable: ReadonlySet<string> = new Set<ProviderError["code"]>([
   "auth",
   "bad-request",
@@ -80,24 +80,24 @@ function outageOf(reason: EndReason): Outage | undefined {
   return { message: `The service sent nothing for ${reason.limitMs} ms (${reason.kind}).`, retryable: true };
 }
 
-/** Notes what the runs of one trial have done. */
+/** Notes what the runs of one trial do. */
 class Watch {
   readonly endings: string[] = [];
-  /** The number of runs for which the trial has made options. */
+  /** The number of runs for which the trial has created options. */
   prepared = 0;
   /** Why the service gave no answer in the last outermost run. */
   outage: Outage | undefined;
-  /** The first message of a user in the first request. */
+  /** The first user message in the first request. */
   question: string | undefined;
-  /** The error of a replay that sent a request that is not in the recording. */
+  /** The error of a replay whose request is not in the recording. */
   missing: string | undefined;
-  /** The largest number of an iteration of an outermost run so far. */
+  /** The highest iteration number that an outermost run has reached. */
   iteration = 0;
   spent = nothingSpent;
-  /** Called if the model was silent in the recording until its signal fired. */
+  /** Called if, in the recording, the model was silent until its signal fired. */
   onSilence = (): void => {};
   readonly #onSpent: TrialPorts["onSpent"];
-  /** Earlier iterations are played from a recording, so they cost nothing. */
+  /** The first iteration that is not replayed. Replayed iterations come from a recording and cost nothing. */
   readonly #liveFrom: number;
 
   constructor(onSpent: TrialPorts["onSpent"], replay: Replay | undefined) {
@@ -125,7 +125,7 @@ class Watch {
     this.missing ??= `The replay cannot go on: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. Evaluate the case again, or go on with the model with --from i${this.iteration} (the option replay.from). ${difference}`;
   };
 
-  /** Notes the question that the provider gets. */
+  /** Wraps a provider, and notes the question that it gets. */
   readonly listen = (provider: Provider): Provider =>
     wrapAny(provider, (request, call) => {
       this.question ??= questionOf(request);
@@ -142,7 +142,7 @@ class Watch {
   }
 }
 
-/** Runs the trial. Never rejects, except with errors of the disk. Resolves to undefined if the evaluation was stopped meanwhile. */
+/** Runs a trial. Rejects only with disk errors. Resolves to undefined if the evaluation was stopped meanwhile. */
 export async function runTrial<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
@@ -178,7 +178,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   return { report, isLasting: judged.isLasting ?? false };
 }
 
-/** The longest question or answer in a report, in UTF-16 units. */
+/** The maximum length of a question or answer in a report, in UTF-16 units. */
 const longestText = 300;
 
 function shorten(text: string | undefined): string | undefined {
@@ -199,7 +199,7 @@ function idOf({ item, number }: PlannedTrial<EvalCase>): string {
   return `${item.id}/${number}`;
 }
 
-/** The ids of the runs of the trials that run in this process. Two evaluations may have cases with the same ids. */
+/** Run ids in use by trials in this process, because two evaluations may have cases with the same ids. */
 const taken = new Set<string>();
 
 function takeRunId(id: string): string {
@@ -209,7 +209,7 @@ function takeRunId(id: string): string {
   return runId;
 }
 
-/** Resolves to undefined if the evaluation was stopped meanwhile. */
+/** Checks a trial's result within the time limit. Resolves to undefined if the evaluation was stopped meanwhile. */
 async function judgeInTime<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
@@ -232,7 +232,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     return true;
   };
   let timeout: string | undefined;
-  // In the recorded trial, the model was silent until the time was over. To wait as long again would show nothing new.
+  // In the recorded trial, the model was silent until the time was up. Waiting as long again would show nothing new.
   watch.onSilence = () => {
     timeout = replay?.timeout;
     if (timeout !== undefined) scope.cancel({ kind: "wall-clock", limitMs: trialMs });
@@ -262,7 +262,10 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   return { checks: [], error: timeout, isTimedOut: true, isLasting: true };
 }
 
-/** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */
+/**
+ * Turns likely mistakes into errors, because a trial could otherwise pass without being judged, cost money that nobody counts, or blame the
+ * wrong part.
+ */
 function withMistakes(judged: Judged, watch: Watch, from: number | undefined): Judged {
   const error = watch.missing ?? judged.error ?? findMistake(judged, watch, from);
   if (error === undefined || error === judged.error) return judged;
@@ -283,7 +286,7 @@ async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
 }
 
-/** A trial with an error has no checks, so that none of its scores is in a mean. */
+/** Returns a trial's status and checks. A trial with an error has no checks, so that its scores do not count in any mean. */
 function outcomeOf({ checks, error }: Judged): Pick<TrialReport, "status" | "error" | "checks"> {
   if (error !== undefined) return { status: "error", error, checks: [] };
   return { status: checks.every(({ pass }) => pass) ? "passed" : "failed", checks };
@@ -304,12 +307,12 @@ function judgeError(thrown: unknown): Judged {
   return { checks: [], error: toPlainError(thrown).message, isLasting: !retryable };
 }
 
-/** The function of the evaluation that is in progress. */
+/** Which of the evaluation's functions is running. */
 interface Place {
   step: "setup" | "run" | "check" | "teardown";
 }
 
-/** Never rejects. */
+/** Runs and checks a trial. Never rejects. */
 async function judge<Case extends EvalCase, Result, World>(
   { setup, run, check, teardown }: Evaluation<Case, Result, World>,
   facts: Omit<Trial<World, Case>, "world">,
@@ -325,7 +328,7 @@ async function judge<Case extends EvalCase, Result, World>(
     const result = await run(item, made);
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     at.step = "check";
-    // Without an answer there is nothing to check: an agent that does nothing would pass, and nobody would see that the key is wrong.
+    // Checks nothing without an answer: otherwise, an agent that does nothing could pass, and nobody would notice a wrong API key.
     const checks = watch.outage === undefined ? await readChecks(() => check(ended, made.world, made)) : [];
     const { outage } = watch;
     judged = { result: ended, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };

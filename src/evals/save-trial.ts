@@ -6,18 +6,18 @@ import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
 
 export type TestRunner = "vitest" | "node:test";
 
-/** The place of a saved trial, and the imports of its test. */
+/** The folder in which to save a trial, and the imports of its test. */
 export interface SavePlace {
-  /** The folder for the test and the files of the trial. */
+  /** The folder for the test and the trial's files. */
   readonly folder: string;
-  /** The file of the evaluation. */
+  /** The evaluation's file. */
   readonly evaluationFile: string;
   /** The name under which that file exports the evaluation. */
   readonly exportName: string;
   readonly runner: TestRunner;
 }
 
-/** Copies the recording of the trial, and writes a test that plays it. Returns the path of the test. Existing files are never replaced. */
+/** Copies a trial's recording, and writes a test that replays it. Returns the test's path. Never replaces existing files. */
 export async function saveTrial(trial: KeptTrial, { folder, evaluationFile, exportName, runner }: SavePlace): Promise<string> {
   const name = `${fileNameOf(trial.case)}-${trial.number}`;
   const files = join(folder, name);

@@ -16,13 +16,13 @@ import type { Trial } from "./evaluation.ts";
 export interface SimulatedUserOptions {
   /** The model that plays the user. */
   readonly provider: Provider;
-  /** Describes the user: who they are, what they want, what they know, and when they are content. */
+  /** Describes the user: who they are, what they want, what they know, and when they are satisfied. */
   readonly goal: string;
-  /** Sends a message of the user to the assistant, and returns its answer. For example `conversation.send`. */
+  /** Sends a user message to the assistant, and returns its answer. For example `conversation.send`. */
   readonly send: (message: string) => PromiseLike<Pick<LoopResult, "text" | "status">>;
   /** The first message. Default: the model writes it. */
   readonly first?: string | undefined;
-  /** The largest number of messages of the user. Default 10. */
+  /** The maximum number of user messages. Default 10. */
   readonly maxTurns?: number | undefined;
   readonly modelSettings?: ModelSettings | undefined;
   readonly pricing?: Pricing | undefined;
@@ -31,8 +31,8 @@ export interface SimulatedUserOptions {
 /** A conversation with a simulated user. */
 export interface SimulatedTalk {
   /**
-   * "content" or "gave-up" if the user has ended the conversation. "max-turns" after `maxTurns` messages. "agent-ended" if the assistant gave
-   * no answer, for example because its run failed or is suspended. "user-failed" if the model of the user wrote nothing.
+   * "content" or "gave-up" if the user ended the conversation. "max-turns" after `maxTurns` messages. "agent-ended" if the assistant gave
+   * no answer, for example because its run failed or was suspended. "user-failed" if the model that plays the user wrote nothing.
    */
   readonly ended: "content" | "gave-up" | "max-turns" | "agent-ended" | "user-failed";
   readonly turns: readonly { readonly user: string; readonly assistant: string }[];

@@ -2,15 +2,15 @@
 
 import { addCost } from "../shared/count-usage.ts";
 
-/** Tokens and costs. A trial of a replay spends nothing. */
+/** Tokens and costs. A replayed trial spends nothing. */
 export interface Spent {
   readonly tokens: number;
   readonly inputTokens: number;
   /** The part of `inputTokens` that services read from a cache. */
   readonly cachedTokens: number;
-  /** The cost. Undefined if a part of it is unknown, for example because a request failed. */
+  /** The cost. Undefined if part of it is unknown, for example because a request failed. */
   readonly costUSD: number | undefined;
-  /** The sum of all costs that are known. */
+  /** The sum of the known costs. */
   readonly knownCostUSD: number;
 }
 

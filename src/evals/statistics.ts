@@ -74,19 +74,19 @@ function logFactorial(n: number): number {
   return logFactorials[n] ?? 0;
 }
 
-/** The knowledge of a case after some of its trials. */
+/** The facts about a case that are known after some of its trials. */
 export interface Standing {
   readonly passed: number;
   readonly trials: number;
-  /** The number of trials that the case has at most. */
+  /** The maximum number of the case's trials. */
   readonly maxTrials: number;
-  /** The number of trials that must pass, of `maxTrials`. */
+  /** How many of `maxTrials` must pass. */
   readonly needed: number;
 }
 
 /**
- * Returns the probability that enough trials will have passed after all of them. The pass rate of the case is unknown, and before the
- * first trial, every rate is equally likely: the number of later passes then has a beta-binomial distribution.
+ * Returns the probability that enough trials will have passed in the end. The case's pass rate is unknown, and at first every rate is
+ * equally likely, so the number of later passes has a beta-binomial distribution.
  */
 export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing): number {
   const left = maxTrials - trials;

@@ -13,12 +13,12 @@ export interface StrayTarget {
 const active = new Set<StrayTarget>();
 let found: AsyncLocalStorage<StrayTarget> | undefined;
 
-/** From now on, `findStray` works. Promises become slower. */
+/** Lets `findStray` work from now on. Makes promises slower. */
 export function traceTrials(): void {
   found ??= new AsyncLocalStorage();
 }
 
-/** Runs the work of a trial. After it, waits until the process has reported the rejections of its last promises. */
+/** Runs a trial's work, and then waits until the process has reported the rejections of its last promises. */
 export async function traceTrial<T>(target: StrayTarget, work: () => Promise<T>): Promise<T> {
   if (found === undefined) return work();
   active.add(target);
@@ -31,7 +31,7 @@ export async function traceTrial<T>(target: StrayTarget, work: () => Promise<T>)
   }
 }
 
-/** Returns the trial whose code has caused the error that is being reported, and the ids of the trials that run. */
+/** Returns the trial whose code caused the error that is being reported, and the ids of the running trials. */
 export function findStray(): { readonly trial: StrayTarget | undefined; readonly running: readonly string[] } {
   return { trial: found?.getStore(), running: [...active].map(({ id }) => id) };
 }

@@ -3,14 +3,14 @@
 import type { Json, Tool, ToolContext } from "../core/index.ts";
 import { checkFields, type Checks } from "../core/kit.ts";
 
-/** A stub: a result, or a function that returns one, like `execute` of a tool. */
+/** A stub: a result, or a function that returns one, like a tool's `execute`. */
 export type ToolStub = Json | ((args: never, context: ToolContext) => unknown);
 
 /** The options of `stubTools`. */
 export interface StubOptions {
   /**
-   * The effect of a call of a tool without a stub. "fail": the call fails, and the model reads that the tool is not available. "run": the tool
-   * runs. Default "fail", so that no trial acts on the real world by mistake.
+   * Decides about calls to tools without a stub. With "fail", the call fails, and the model reads that the tool is not available.
+   * With "run", the tool runs. Default "fail", so that no trial acts on the real world by mistake.
    */
   readonly others?: "fail" | "run" | undefined;
 }

@@ -6,7 +6,7 @@ import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
 import { playCassette } from "../testing/cassettes/replay-from.ts";
 
-/** Wraps each provider of the trial. */
+/** Wraps a provider, so that a recording gets or replaces its streams. */
 export type Tape = (provider: Provider) => Provider;
 
 type Stream = Provider["stream"];
@@ -27,11 +27,11 @@ export function recordTape(file: string): Tape {
 }
 
 export interface TapePorts {
-  /** Read before each request: the first request for which it is true, and all others, go to the provider of the run. */
+  /** Read before each request. From the first request for which it is true, all requests go to the run's own provider. */
   readonly isLive: boolean;
-  /** Called if a request is not in the recording. `difference` says how it differs. */
+  /** Called if the recording does not contain a request. `difference` says how the request differs. */
   onMissing(difference: string): void;
-  /** Called if the model was silent in the recording until its signal fired. */
+  /** Called if, in the recording, the model was silent until its signal fired. */
   onSilence(): void;
 }
 
@@ -51,7 +51,7 @@ export function playTape(file: string, match: "request" | "order", ports: TapePo
     wrapAny(provider, (request, call) => (ports.isLive ? provider.stream(request, call) : play(request, call)));
 }
 
-/** Leaves a value that is no provider to the run, which says what is wrong with it. */
+/** Wraps a provider. Returns any other value unchanged, because the run explains what is wrong with it. */
 export function wrapAny(provider: Provider, stream: (request: ModelRequest, call: ModelCall) => ReturnType<Stream>): Provider {
   return isRecord(provider) && typeof provider.stream === "function" ? wrapProvider(provider, { stream }) : provider;
 }

@@ -9,7 +9,7 @@ type HarnessEvent =
   | { type: "tool_call"; id: string; name: string; arguments: Fields }
   | { type: "tool_result"; toolCallId: string; name: string; content: Json };
 
-/** A run in the form that `createHarness` of vitest-evals 0.16 takes. */
+/** A run in the form that `createHarness` from vitest-evals 0.16 accepts. */
 export interface HarnessResult {
   /** The validated output of `structuredOutput`, or else the text. */
   output: Json;

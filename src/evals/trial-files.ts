@@ -1,4 +1,5 @@
-// The files of an evaluation: a folder for each kept trial, and for each case the trials that have ended, so that another process can go on.
+// Manages an evaluation's files: a folder for each kept trial, and a list of each case's ended trials, so that another process can
+// continue.
 
 import { appendFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -15,10 +16,10 @@ import { renderEvalPage } from "./reports/eval-page.ts";
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
 
-/** The page of the whole evaluation. */
+/** The file name of the whole evaluation's page. */
 export const reportPage = "report.html";
 
-/** Returns a readable file name. Ids that are no file name, or could be that of another id, get a hash at the end. */
+/** Returns a readable file name for an id. Adds a hash if the id is not a valid file name, or if another id could get the same name. */
 export function fileNameOf(id: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(id)) return id;
   const readable = id
@@ -29,12 +30,14 @@ export function fileNameOf(id: string): string {
   return `${readable}-${toFileName(id).slice(0, 8)}`;
 }
 
-/** Returns the folder of an evaluation. */
+/** Returns an evaluation's folder. */
 export function rootOf(directory = ".turnwright/evals", name: string): string {
   return resolve(directory, fileNameOf(name));
 }
 
-/** A line of the file of ended trials. `of` identifies the case and the model: if one of them changes, the trial says nothing about them. */
+/**
+ * A line in the file of ended trials. `of` identifies the case and the model, because an ended trial counts only while both are unchanged.
+ */
 interface Line {
   readonly of: string;
   readonly report: TrialReport;
@@ -44,7 +47,7 @@ const toLine = (line: Line): string => `${JSON.stringify(line)}\n`;
 
 type FileOptions = Pick<Evaluation, "name" | "only" | "model" | "keep" | "replay">;
 
-/** The files of one evaluation or replay. */
+/** Manages the files of one evaluation or replay. */
 export class EvalFiles {
   readonly #top: string;
   readonly #root: string;
@@ -56,7 +59,10 @@ export class EvalFiles {
     this.#options = options;
   }
 
-  /** Allows one evaluation at a time. Throws an Error that is `isFolderBusy` while another one runs. */
+  /**
+   * Prevents two evaluations from using the folder at the same time. Throws an Error that `isFolderBusy` recognizes if another one is
+   * running.
+   */
   async lock(): Promise<() => Promise<void>> {
     await mkdir(this.#top, { recursive: true });
     try {
@@ -85,15 +91,15 @@ export class EvalFiles {
     return join(this.#caseFolder(caseId), String(number));
   }
 
-  /** Returns the trials of the case that an earlier process has ended or begun, and removes the folders of those that run again. */
+  /** Returns the case's trials that an earlier process ended or began, and removes the folders of those that must run again. */
   async resume(item: EvalCase): Promise<readonly TrialReport[]> {
     const folder = this.#caseFolder(item.id);
     const own = this.#of(item);
     const path = join(folder, "ended.jsonl");
     const text = (await readFile(path, "utf8").catch(unlessMissing)) ?? "";
-    // The last line is incomplete if the process was killed while it wrote.
+    // Ignores an incomplete last line, which a process leaves if it is killed while writing.
     const found = text.split("\n").flatMap((line) => readLine(line, own));
-    // No trial counts twice, whatever was copied.
+    // Counts each trial only once, even if lines of the file were copied.
     const reports = [...new Map(found.map((report) => [`${report.number} ${report.startedAt}`, report])).values()];
     const names = (await readdir(folder).catch(unlessMissing)) ?? [];
     for (const number of names.filter((name) => /^\d+$/.test(name)).map(Number)) {
@@ -111,7 +117,10 @@ export class EvalFiles {
     return digest(stableJson([item, this.#options.model ?? null]));
   }
 
-  /** Keeps the files of an ended trial, with a page, or removes them. A replay begins anew, so its trials are not noted. */
+  /**
+   * Keeps an ended trial's files and adds a page, or removes them. Does not note replayed trials, because a replay always starts from the
+   * beginning.
+   */
   async end(item: EvalCase, report: TrialReport): Promise<TrialReport> {
     const ended = await keepFiles(report, this.#options.keep);
     if (this.#root !== this.#top) return ended;
@@ -127,12 +136,12 @@ export class EvalFiles {
   }
 }
 
-/** True for the error of `evaluate` while another evaluation runs in the folder. */
+/** True for the error that `evaluate` throws while another evaluation uses the folder. */
 export function isFolderBusy(error: unknown): boolean {
   return error instanceof Error && isLoopError(error.cause, "journal-locked");
 }
 
-/** Removes the files of a trial, or adds a page of its runs to those that are kept, if there is a log. */
+/** Removes a trial's files. If they are kept and there is a log, adds a page that shows the runs. */
 async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promise<TrialReport> {
   const { directory, ...rest } = report;
   if (directory === undefined) return report;
@@ -150,11 +159,11 @@ async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promis
 /** A trial whose files were kept. */
 export interface KeptTrial extends Pick<TrialReport, "id" | "case" | "number"> {
   readonly directory: string;
-  /** The error of a trial that took too long. */
+  /** The error message of a trial that took too long. */
   readonly timeout: string | undefined;
 }
 
-/** Returns the trials below the folder, sorted by case and number. A folder that does not exist has none. */
+/** Returns the trials in a folder, sorted by case and number. Returns none if the folder does not exist. */
 export async function findTrials(root: string): Promise<readonly KeptTrial[]> {
   const names = (await readdir(root, { recursive: true }).catch(unlessMissing)) ?? [];
   const paths = names.map((name) => join(root, name)).filter((path) => path.endsWith(trialFiles.report));
@@ -173,7 +182,7 @@ const isAmount = (value: unknown): boolean => Number.isFinite(value) && Number(v
 
 const statuses: readonly unknown[] = ["passed", "failed", "error"] satisfies readonly TrialReport["status"][];
 
-/** True if a stored value has the fields of a trial that are needed to count it. A file may be damaged, or come from another version. */
+/** True if a stored value has the fields that are needed to count a trial. The file may be damaged or come from another version. */
 function isTrialReport(value: unknown): value is TrialReport {
   if (!isRecord(value)) return false;
   const { id, number, status, checks, endings, tokens, inputTokens, cachedTokens, knownCostUSD, durationMs } = value;
@@ -195,7 +204,7 @@ function readLine(text: string, of: string): readonly TrialReport[] {
   return isRecord(line) && line["of"] === of && isTrialReport(line["report"]) ? [line["report"]] : [];
 }
 
-/** Stands for a trial that was cut off when its process died. Nobody knows what it has spent. */
+/** Creates the report of a trial that was cut off when its process died. Its spending is unknown. */
 function cutOff(caseId: string, number: number): TrialReport {
   const error = "The process died during the trial.";
   const facts = { id: `${caseId}/${number}`, case: caseId, number, status: "error", error, checks: [], endings: [] } as const;

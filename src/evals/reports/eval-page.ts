@@ -31,7 +31,7 @@ import {
 
 /** The options of `renderEvalPage`. */
 export interface EvalPageOptions extends ReportOptions {
-  /** The folder of the page: links to the pages of trials below it are relative to it. Default: the folder of the evaluation. */
+  /** The page's folder. Links to trial pages below it are relative to it. Default: the evaluation's folder. */
   readonly folder?: string | undefined;
 }
 
@@ -98,7 +98,7 @@ function toHtml(text: string): string {
 interface Place {
   readonly comparison: EvalComparison | undefined;
   readonly folder: string | undefined;
-  /** The number of the next element that needs an id. */
+  /** The number for the next element that needs an id. */
   readonly ids: { next: number };
 }
 

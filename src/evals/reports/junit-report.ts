@@ -107,7 +107,7 @@ function writeCase(report: CaseReport, { name, ended }: EvalReport): readonly st
     listProblems(trial).map((problem) => `trial ${trial.number}: ${writeProblem(problem)}`),
   );
   const text = escapeXml(problems.join("\n"));
-  // A case may pass although some of its trials failed.
+  // Also writes the problems of a case that passed, because some of its trials may have failed.
   const passed = problems.length === 0 ? [] : writeElement("system-out", {}, [text]);
   const said = outcome === "success" ? passed : writeElement(outcome, { message: texts[outcome] }, [text]);
   return writeElement("testcase", { name: id, classname: name, time: toSeconds(durationMs) }, [...properties, ...said]);

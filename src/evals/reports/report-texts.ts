@@ -6,9 +6,12 @@ import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
 import { cutText } from "../../shared/texts.ts";
 import { addSpent, nothingSpent, type Spent } from "../spent.ts";
 
-/** The second argument of the functions that write a report. */
+/** Options of the functions that write a report. */
 export interface ReportOptions {
-  /** The comparison with an earlier report, from `compareReports`. If there are several, each is shown with the report of its name. */
+  /**
+   * The comparison with an earlier report, from `compareReports`. If there are several, each is shown with the report that has the same
+   * name.
+   */
   readonly comparison?: EvalComparison | readonly EvalComparison[] | undefined;
 }
 
@@ -27,7 +30,7 @@ export function describeRate({ passed, failed, interval }: Pick<CaseReport, "pas
   return passed + failed === 0 ? "no trial" : `${formatShare(passed / (passed + failed))} (${range})`;
 }
 
-/** Returns a cost, such as "$0.12", or "at least $0.12" if a part of it is unknown. */
+/** Returns a cost, such as "$0.12", or "at least $0.12" if part of it is unknown. */
 export function describeCost({ costUSD, knownCostUSD }: Pick<Spent, "costUSD" | "knownCostUSD">): string {
   if (costUSD !== undefined) return formatUSD(costUSD);
   return knownCostUSD > 0 ? `at least ${formatUSD(knownCostUSD)}` : "cost unknown";
@@ -71,15 +74,15 @@ export function describeScores({ totals }: EvalReport): readonly string[] {
   return Object.entries(totals.scores).map(([name, score]) => `${name} ${formatScore(score)}`);
 }
 
-/** Returns what the trials of a case have spent together. */
+/** Returns what a case's trials have spent together. */
 export function sumSpent({ trials }: CaseReport): Spent & Pick<TrialReport, "durationMs"> {
   const durationMs = trials.reduce((sum, trial) => sum + trial.durationMs, 0);
   return { ...trials.reduce<Spent>(addSpent, nothingSpent), durationMs };
 }
 
-/** A failed check, or an error, of a trial. */
+/** A failed check or an error in a trial. */
 export interface Problem {
-  /** The name of the check. Undefined for an error. */
+  /** The check's name. Undefined for an error. */
   readonly check?: string | undefined;
   readonly reason: string;
 }
@@ -95,14 +98,14 @@ export function listProblems({ checks, error }: TrialReport): readonly Problem[]
   ];
 }
 
-/** The same problem of one trial or more. */
+/** A problem that one or more trials have. */
 export interface SharedProblem extends Problem {
-  /** The first trial that has it. */
+  /** The first trial that has the problem. */
   readonly trial: TrialReport;
   readonly count: number;
 }
 
-/** Returns the problems of a case. Trials that fail in the same way have one. */
+/** Returns a case's problems. Trials that failed in the same way share one. */
 export function groupProblems({ trials }: CaseReport): readonly SharedProblem[] {
   const found = new Map<string, SharedProblem>();
   for (const trial of trials)
@@ -121,7 +124,7 @@ export function cutReason(reason: string): string {
   return cutText(reason, longestReason);
 }
 
-/** True if the command `turnwright eval` would succeed. Compared with a version before, cases may fail as they did. */
+/** True if the command `turnwright eval` should succeed. In a comparison, cases that failed before may fail again. */
 export function isGood({ ok, ended, totals }: EvalReport, comparison: EvalComparison | undefined): boolean {
   if (comparison === undefined) return ok;
   return ended === "complete" && totals.errors === 0 && !comparison.isWorse && comparison.passRate.before !== undefined;
@@ -132,21 +135,21 @@ export function writeProblem({ check, reason }: Problem): string {
   return reason === "" ? check : `${check}: ${reason}`;
 }
 
-/** Returns the words for a case: its status, and what else a reader must know. */
+/** Describes a case in words: its status, and anything else that a reader must know. */
 export function describeCase({ status, isFlaky, errors }: CaseReport): readonly string[] {
   return [status, ...(isFlaky ? ["flaky"] : []), ...(errors > 0 && status !== "error" ? ["error"] : [])];
 }
 
 const ranks = { failed: 0, error: 1, undecided: 2, passed: 4 } as const;
 
-/** Sorts the cases that need attention to the front. */
+/** Sorts cases that need attention to the front. */
 export function sortCases(cases: readonly CaseReport[]): readonly CaseReport[] {
   const rank = (report: CaseReport): number =>
     describeCase(report).length > 1 ? Math.min(3, ranks[report.status]) : ranks[report.status];
   return [...cases].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Returns what became better or worse. The first line is the verdict. `quote` writes the name of a score. */
+/** Describes what became better or worse. The first line is the verdict. `quote` formats the name of a score. */
 export function describeComparison(comparison: EvalComparison, quote = (name: string): string => name): readonly string[] {
   const { worse, better, p, passRate, scores, ended, tokens, costUSD, reason, cases } = comparison;
   const count = (kind: EvalComparison["cases"][number]["change"]): number => cases.filter((one) => one.change === kind).length;
@@ -188,14 +191,14 @@ export function listChanges({ cases }: EvalComparison): EvalComparison["cases"] 
   return cases.filter(({ change: kind, scores }) => kind !== "same" || Object.keys(scores).length > 0);
 }
 
-/** Returns the standing of a case in one report, such as "passed 3/3". */
+/** Describes a case's results in one report, such as "passed 3/3". */
 export function describeStanding(standing: EvalComparison["cases"][number]["before"]): string {
   if (standing === undefined) return "not there";
   const { status, passed, failed, errors } = standing;
   return `${status} ${passed}/${passed + failed}${errors === 0 ? "" : `, ${countThings(errors, "error")}`}`;
 }
 
-/** Returns the scores that have changed, and the first difference of the runs. */
+/** Describes the scores that have changed, and the first difference between the runs. */
 export function describeChange({ scores, difference }: EvalComparison["cases"][number]): string {
   const changed = Object.entries(scores).flatMap(([name, score]) => change(`score ${name}`, score, formatScore));
   const found = difference === undefined ? [] : [`${difference.text} (${difference.before} and ${difference.after})`];

@@ -30,7 +30,7 @@ export function writeProgress(trial: TrialReport, { ended, total }: EvalProgress
   return toLine([...facts, ...(trial.knownCostUSD > 0 ? [describeCost(trial)] : [])].join(" · "));
 }
 
-/** Returns the result of an evaluation as lines: a table of all cases, then the totals. */
+/** Formats an evaluation's result as lines: a table of all cases, then the totals. */
 export function writeTerminalReport(report: EvalReport, comparison?: EvalComparison): readonly string[] {
   const rows = sortCases(report.cases).map((one) => {
     const { passed, failed } = one;
