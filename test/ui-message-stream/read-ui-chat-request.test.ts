@@ -28,7 +28,7 @@ it("readUIChatRequest: returns files as message content", async () => {
   ]);
 });
 
-it("readUIChatRequest: returns the id of a message that was edited or should be regenerated", async () => {
+it("readUIChatRequest: returns the id of a message that was edited or is to be regenerated", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
   expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi", id: "u", edited: true } });
   const reused = await readUIChatRequest({ id: "chat", messages: [user(text("Hi")), user(text("Ho"))] });
