@@ -4,6 +4,7 @@ import { type ModelSettings, type Pricing, type Provider, runToolLoop, structure
 import { checkFields, type Checks, is, needed } from "../core/kit.ts";
 import type { StandardResult, StandardSchema } from "../core/types/common.ts";
 import { argumentSchema } from "../shared/own-schema.ts";
+import { redactText } from "../shared/redact-secrets.ts";
 import { issue } from "../shared/argument-schema.ts";
 import type { EvalCheck, Trial } from "./evaluation.ts";
 import { type Interval, wilsonInterval } from "./statistics.ts";
@@ -192,6 +193,9 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 }
 
+/** The longest answer of a judge in an error, in UTF-16 units. */
+const longestAnswer = 200;
+
 type Ask = <Output>(schema: StandardSchema<unknown, Output>, content: string, trial?: Pick<Trial, "options">) => Promise<Output>;
 
 function createAsk({ provider, criterion, modelSettings, pricing, maxCostUSD = Number.POSITIVE_INFINITY }: JudgeOptions): Ask {
@@ -209,9 +213,10 @@ function createAsk({ provider, criterion, modelSettings, pricing, maxCostUSD = N
     };
     const result = await runToolLoop(trial === undefined ? asked : trial.options(asked));
     leftUSD -= result.knownCostUSD;
-    const { output, reason, error } = result;
+    const { output, reason, error, text } = result;
     if (output !== undefined) return output as never;
-    const why = `${reason.kind}${error === undefined ? "" : `: ${error.message}`}`;
+    const said = error?.message ?? redactText(text, longestAnswer, "…");
+    const why = [reason.kind, ...(said === "" ? [] : [said])].join(": ");
     throw new JudgeError(`The judge gave no verdict (${why}).`, reason.kind !== "provider-error" || reason.error.retryable);
   };
 }

@@ -14,7 +14,17 @@ export interface HarnessResult {
   /** The validated output of `structuredOutput`, or else the text. */
   output: Json;
   events: HarnessEvent[];
-  usage: { provider: string; model: string; inputTokens: number; outputTokens: number; totalTokens: number; toolCalls: number };
+  usage: {
+    provider: string;
+    model: string;
+    inputTokens: number;
+    outputTokens: number;
+    reasoningTokens: number;
+    totalTokens: number;
+    toolCalls: number;
+    /** The tokens that services read from a cache, and the cost, or null if it is unknown. */
+    metadata: { cachedInputTokens: number; costUSD: number | null };
+  };
   timings: { totalMs: number };
   errors: { message: string }[];
 }
@@ -30,13 +40,22 @@ export interface HarnessResult {
  * });
  */
 export function toHarnessResult(result: LoopResult): HarnessResult {
-  const { messages, output, text, usage, durationMs, error, streamResults, toolCallsExecuted } = result;
-  const { inputTokens, outputTokens, totalTokens } = usage;
+  const { messages, output, text, usage, costUSD = null, durationMs, error, streamResults, toolCallsExecuted } = result;
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0, cachedInputTokens = 0 } = usage;
   const { provider = "", model = "" } = streamResults.at(-1) ?? {};
   return {
     output: output === undefined ? text : toJson(output),
     events: messages.flatMap(toEvents),
-    usage: { provider, model, inputTokens, outputTokens, totalTokens, toolCalls: toolCallsExecuted },
+    usage: {
+      provider,
+      model,
+      inputTokens,
+      outputTokens,
+      reasoningTokens,
+      totalTokens,
+      toolCalls: toolCallsExecuted,
+      metadata: { cachedInputTokens, costUSD },
+    },
     timings: { totalMs: durationMs },
     errors: error === undefined ? [] : [{ message: error.message }],
   };

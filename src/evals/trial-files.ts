@@ -19,9 +19,12 @@ export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "
 /** The file name of the whole evaluation's page. */
 export const reportPage = "report.html";
 
-/** Returns a readable file name for an id. Adds a hash if the id is not a valid file name, or if another id could get the same name. */
+/** The names of devices in Windows. No file there may have such a name, with or without an extension. */
+const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
+
+/** Returns a readable file name. Ids that are no file name, or could be that of another id, get a hash at the end. Windows drops a last dot. */
 export function fileNameOf(id: string): string {
-  if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(id)) return id;
+  if (/^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9_-])?$/.test(id) && !devices.test(id)) return id;
   const readable = id
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")

@@ -63,8 +63,8 @@ describe("createJudge", () => {
   });
 
   it.each([
-    ["prose", "It is fine.", /The judge gave no verdict \(invalid-output/],
-    ["a grade beyond 5", '{"reason":"r","grade":7}', /The judge gave no verdict \(invalid-output/],
+    ["prose", "It is fine.", /The judge gave no verdict \(invalid-output: It is fine\.\)\.$/],
+    ["a grade beyond 5", '{"reason":"r","grade":7}', /The judge gave no verdict \(invalid-output: \{"reason":"r","grade":7\}\)/],
   ])("gives no verdict for %s", async (_name, answer, message) => {
     const judge = createJudge({ provider: createMockProvider(() => text(answer)), criterion: "It is polite." });
     await expect(judge.score("a")).rejects.toThrow(message);

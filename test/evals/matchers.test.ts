@@ -87,9 +87,32 @@ describe("toHarnessResult", () => {
         { type: "tool_result", toolCallId: "call_1", name: "refund", content: { paid: true } },
         { type: "message", role: "assistant", content: "Paid." },
       ],
-      usage: { provider: "mock", model: "mock-model", inputTokens: 85, outputTokens: 15, totalTokens: 100, toolCalls: 1 },
+      usage: {
+        provider: "mock",
+        model: "mock-model",
+        inputTokens: 85,
+        outputTokens: 15,
+        reasoningTokens: 0,
+        totalTokens: 100,
+        toolCalls: 1,
+        metadata: { cachedInputTokens: 0, costUSD: null },
+      },
       timings: { totalMs: expect.any(Number) },
       errors: [],
+    });
+  });
+
+  it("has the cached tokens and the cost, for assertions about them", async () => {
+    const cached = await runToolLoop({
+      provider: createMockProvider([
+        [text("Paid."), usage({ inputTokens: 90, outputTokens: 10, cachedInputTokens: 60, reasoningTokens: 4 })],
+      ]),
+      messages: [{ role: "user", content: "?" }],
+      pricing: () => 0.25,
+    });
+    expect(toHarnessResult(cached).usage).toMatchObject({
+      reasoningTokens: 4,
+      metadata: { cachedInputTokens: 60, costUSD: 0.25 },
     });
   });
 

@@ -59,6 +59,43 @@ describe("the folder of an evaluation", () => {
   });
 });
 
+it("names folders that Windows accepts, one for each case", async () => {
+  const directory = makeFolder();
+  const ids = [
+    "con",
+    "CON",
+    "nul.txt",
+    "com1",
+    "aux.",
+    "a",
+    "a.",
+    "A",
+    "a b",
+    "a:b",
+    "console",
+    "\u{1f680}",
+    "..",
+    "x".repeat(300),
+  ];
+  const evaluation = defineEvaluation({
+    name: "prn",
+    cases: ids.map((id) => ({ id })),
+    directory,
+    run: () => 1,
+    check: () => false,
+  });
+  await evaluate(evaluation);
+  const [top = ""] = readdirSync(directory);
+  const names = readdirSync(join(directory, top, "cases"));
+  expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(ids.length);
+  for (const name of [top, ...names]) {
+    expect(name).toMatch(/^[a-z0-9._-]{1,64}$/);
+    expect(name).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)|[. ]$/);
+  }
+  expect(names).toEqual(expect.arrayContaining(["a", "console"]));
+  expect((await evaluate(evaluation, { replay: true })).totals.failed).toBe(ids.length);
+});
+
 it("removes credentials from the names and reasons of checks", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
