@@ -1,9 +1,9 @@
 // Loads the reports to compare with: those of a stored baseline, or of another commit, whose evaluations run in a git worktree.
 
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { promisify } from "node:util";
 import { isRecord } from "../core/kit.ts";
 import type { EvalReport } from "../evals/evaluation.ts";
@@ -104,7 +104,8 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
   };
   try {
     await git(["worktree", "add", "--detach", tree, commit], cwd);
-    await linkModules(top, tree, prefix);
+    const parts = prefix.split("/").filter((part) => part !== "");
+    for (let depth = 0; depth <= parts.length; depth += 1) await linkModules({ top, tree }, join(...parts.slice(0, depth)));
     const place = join(tree, prefix);
     const known: string[] = [];
     for (const file of files) {
@@ -151,14 +152,40 @@ async function git(args: readonly string[], cwd: string): Promise<string> {
   }
 }
 
-/** Links the installed packages into the worktree: those of the repository, and those of each folder down to the working directory. */
-async function linkModules(top: string, tree: string, prefix: string): Promise<void> {
-  const parts = prefix.split("/").filter((part) => part !== "");
-  for (let depth = 0; depth <= parts.length; depth += 1) {
-    const place = join(...parts.slice(0, depth), "node_modules");
-    const isInstalled = await isThere(join(top, place), "folder");
-    if (!isInstalled || (await isThere(join(tree, place), "folder")) || !(await isThere(dirname(join(tree, place)), "folder")))
-      continue;
-    await symlink(join(top, place), join(tree, place), "junction");
+/** The folders of the repository and of its worktree. */
+interface Trees {
+  readonly top: string;
+  readonly tree: string;
+}
+
+/**
+ * Links the packages that are installed in a folder of the repository into the worktree. Packages of the repository itself, as in a workspace,
+ * must come from the worktree: otherwise the current version would be compared with itself.
+ */
+async function linkModules({ top, tree }: Trees, place: string): Promise<void> {
+  const [from, to] = [join(top, place, "node_modules"), join(tree, place, "node_modules")];
+  if (!(await isThere(from, "folder")) || (await isThere(to, "folder")) || !(await isThere(dirname(to), "folder"))) return;
+  const packages = await Promise.all(
+    (await listPackages(from)).map(async (name) => ({ name, path: relative(top, await realpath(join(from, name))) })),
+  );
+  const isOwn = ({ path }: { readonly path: string }): boolean =>
+    !isAbsolute(path) && !path.split(sep).some((part) => part === ".." || part === "node_modules");
+  if (!packages.some(isOwn)) return symlink(from, to, "junction");
+  await mkdir(to);
+  for (const one of packages) {
+    await mkdir(dirname(join(to, one.name)), { recursive: true });
+    await symlink(isOwn(one) ? join(tree, one.path) : join(from, one.name), join(to, one.name), "junction");
+    if (isOwn(one)) await linkModules({ top, tree }, one.path);
   }
+}
+
+/** Returns the names of the packages, such as "@me/agent". A link to a package that is no longer there is left out. */
+async function listPackages(modules: string): Promise<readonly string[]> {
+  const names = await readdir(modules);
+  const scoped = names.map(async (name) =>
+    name.startsWith("@") ? (await readdir(join(modules, name))).map((inner) => join(name, inner)) : [name],
+  );
+  const all = (await Promise.all(scoped)).flat();
+  const areThere = await Promise.all(all.map((name) => isThere(join(modules, name), "folder")));
+  return all.filter((_name, index) => areThere[index]);
 }
