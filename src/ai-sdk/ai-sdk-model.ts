@@ -7,7 +7,7 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 
 /**
- * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any provider package, such as
+ * Creates a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any provider package, such as
  * `@ai-sdk/openai`, `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not
  * retry; to retry, wrap the provider in `withRetry`.
  *

@@ -420,7 +420,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** Makes the error for a response that is not a stream. The package has consumed the response body, so the message cannot quote it. */
+/** Creates the error for a response that is not a stream. The package has consumed the response body, so the message cannot quote it. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

@@ -19,7 +19,7 @@ export interface MarkableRequest {
   readonly system: string | undefined;
   readonly tools: readonly object[];
   readonly joined: readonly JoinedMessage[];
-  /** The fields of `settings.extra`, which replace fields of the request and may have marks of their own. */
+  /** The fields of `settings.extra`. They replace fields of the request and may contain cache marks of their own. */
   readonly extra: UnknownRecord;
 }
 
@@ -50,7 +50,7 @@ interface Part {
 type Marker = (request: MarkableRequest) => MarkedRequest;
 
 /**
- * Makes a function that adds marks to requests, at these places and in this order, until the request has `maxMarks` marks:
+ * Creates a function that adds marks to requests, at these places and in this order, until the request has `maxMarks` marks:
  *
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
  *    The final part may be context, which has another position in the next request.

@@ -105,7 +105,7 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** Decodes base64 data, because the API accepts text documents only as plain text. */
+/** Decodes base64 data, because the API accepts text documents only as unencoded text. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   if (data === undefined) return undefined;

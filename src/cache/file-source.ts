@@ -40,7 +40,7 @@ const maxListed = 10_000;
 const inspectedBytes = 8_192;
 
 /**
- * Makes a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
+ * Creates a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
  * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
  * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
@@ -101,7 +101,7 @@ function missing(name: string): ReadError {
   return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list the files.`);
 }
 
-/** Makes the error for a missing root folder, which would otherwise look to the model like a missing file. */
+/** Creates the error for a missing root folder, which would otherwise look to the model like a missing file. */
 function toRootError(error: unknown, name: string): unknown {
   if (!isRecord(error) || error["code"] !== "ENOENT") return error;
   return new ReadError(`The folder "${name}" does not exist. The program must pass an existing folder as "root" of fileSource.`);

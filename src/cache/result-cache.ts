@@ -55,7 +55,7 @@ const previewLines = 10;
 const maxPreviewLength = 600;
 
 /**
- * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
+ * Creates a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
  * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
  * files and MCP resources, if you pass `sources`. The results of this tool have at most about 6,000 bytes.
  *

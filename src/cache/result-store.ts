@@ -17,7 +17,7 @@ const ending = ".txt";
 export const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
- * Makes a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist. Several
+ * Creates a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist. Several
  * processes may use the same directory. Only the owner of a file can read it. Nothing outside the directory is read or changed:
  * file names are made from valid ids only, and symbolic links are not followed. Other files in the directory are ignored.
  *

@@ -19,7 +19,7 @@ export interface CliIO {
   runSelf(args: readonly string[], how: SelfRun): Promise<number>;
   /** Asks the person at the terminal. Absent if nobody is there to answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** Opens a file or a URL in the browser. Returns false if the system has no program to open it with. */
+  /** Opens a file or a URL in the browser. Returns false if the system has no program for that. */
   open(target: string): boolean;
   /**
    * Returns an AbortSignal that the first SIGINT or SIGTERM aborts. After this call, the first SIGINT or SIGTERM no longer ends

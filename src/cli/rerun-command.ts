@@ -111,7 +111,7 @@ const sdks: { readonly [id: string]: Sdk | undefined } = {
 
 type Client = new (options: { readonly apiKey: string }) => unknown;
 
-/** Makes the provider whose id is in the log. Reads its key from the environment. */
+/** Creates the provider whose id is in the log. Reads its key from the environment. */
 async function createSdkProvider(id: string, model: string, { cwd, env }: CliIO): Promise<Provider> {
   const sdk = Object.hasOwn(sdks, id) ? sdks[id] : undefined;
   if (sdk === undefined) {

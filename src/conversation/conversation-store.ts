@@ -1,7 +1,7 @@
 import type { EndReason, Journal, LoopStatus, Message, UserMessage } from "../core/index.ts";
 import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
 
-/** A conversation as a `ConversationStore` stores it. Plain data. */
+/** A conversation as a `ConversationStore` stores it, as JSON data. */
 export interface StoredConversation {
   readonly messages: readonly Message[];
   readonly state: ConversationState;

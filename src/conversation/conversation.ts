@@ -72,8 +72,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /** Returns changed options for each run, for example to write each run's log to its own file. Default: the options are not changed. */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
-   * How long a run waits for another run of the conversation to end, in milliseconds. Waiting runs of one process begin in the order in
-   * which they were requested. Default 0: the run is refused at once.
+   * How long a run waits for the conversation's current run to end, in milliseconds. Waiting runs of one process begin in the order in
+   * which they were requested. Default 0: the run is refused immediately.
    */
   readonly waitMs?: number | undefined;
   /**
@@ -84,9 +84,7 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly whenSuspended?: WhenSuspended | undefined;
 }
 
-/**
- * Options whose `middleware` determines the type of the run's result. `List` is undefined if the options have no middleware of their own.
- */
+/** Options whose `middleware` determines the type of the run's result. `List` is undefined if the options contain no middleware. */
 export type Listed<List, Output> = { readonly middleware?: List | MiddlewareList<Output> | undefined };
 
 export type OwnList = readonly [] | readonly unknown[] | undefined;

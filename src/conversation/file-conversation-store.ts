@@ -31,7 +31,7 @@ export interface FileConversationStoreOptions {
 }
 
 /**
- * Makes a store in a directory, which is created if it does not exist. Each conversation has one file, to which each change adds
+ * Creates a store in a directory, which is created if it does not exist. Each conversation has one file, to which each change adds
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next process that uses the conversation removes the lock and an incomplete last line.
  *

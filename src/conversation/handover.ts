@@ -10,7 +10,7 @@ import { isFunction } from "../shared/errors/check-fields.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { JournalInspection } from "../journal/index.ts";
 
-/** The values that the runs of a conversation hand to its next run. Plain data. */
+/** The values that a conversation's runs hand over to its next run, as JSON data. */
 export interface Handover {
   /** The sum over all runs whose usage is known. */
   readonly usage: Usage;

@@ -15,8 +15,8 @@ export interface Waiting {
 /** The callers in this process that use a conversation or wait for it. */
 interface Line {
   /**
-   * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused at
-   * once.
+   * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused
+   * immediately.
    */
   isStopping: () => boolean;
   /** Resolves when all callers have left. */

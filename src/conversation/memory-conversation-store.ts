@@ -23,7 +23,7 @@ interface Kept {
 }
 
 /**
- * Makes a store in the memory of this process. Conversations are lost when the process ends. Throws LoopError "invalid-option"
+ * Creates a store in the memory of this process. Conversations are lost when the process ends. Throws LoopError "invalid-option"
  * or "unknown-option" if an option is invalid.
  *
  * @example

@@ -84,7 +84,7 @@ const deleteChat = `
   SELECT id FROM turnwright.chats WHERE id = $1 AND id NOT IN (SELECT id FROM free)`;
 
 /**
- * Makes a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
+ * Creates a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
  * creates the schema and its tables, whose names begin with `chat`. The pool stays yours: end it yourself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with the pool's errors.

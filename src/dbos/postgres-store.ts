@@ -42,7 +42,7 @@ const tables = `
 const repeatForMs = 60_000;
 const repeatAfterMs = 250;
 
-/** The channels of LISTEN and NOTIFY. The payload is the id of a run with new events or messages, or of a run that has ended. */
+/** The channels for LISTEN and NOTIFY. The payload is the id of a run that has new events or messages, or that has ended. */
 export const eventChannel = "turnwright_events";
 export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";

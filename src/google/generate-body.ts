@@ -100,7 +100,7 @@ type ContentConverter = (message: Message, before: Message | undefined) => WireC
 
 interface ConvertedAssistant {
   readonly content: WireContent;
-  /** The ids that the results must have, by call id. A call to which the service gave no id has no entry. */
+  /** The ids that the results must have, by call id. Calls to which the service gave no id are missing. */
   readonly ids: ReadonlyMap<string, string>;
 }
 

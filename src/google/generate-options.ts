@@ -151,7 +151,7 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
   maxDepth: 4,
 });
 
-/** If the caller sets one of these fields in `extra`, the schema is not sent. */
+/** Fields that set the response format. If `extra` contains one of them, the schema is not sent. */
 const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema", "responseFormat"];
 
 /**

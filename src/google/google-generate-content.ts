@@ -14,7 +14,7 @@ import {
 } from "./generate-options.ts";
 
 /**
- * Makes a provider from a Google client, for the Gemini API or for Vertex AI. The provider uses the client's key, project, base URL
+ * Creates a provider from a Google client, for the Gemini API or for Vertex AI. The provider uses the client's key, project, base URL
  * and `httpOptions` unchanged. The client does not retry unless its `httpOptions.retryOptions` is set.
  *
  * The stream ends with `finish` if the service sent a finish reason, or reported that the prompt was blocked. Otherwise the answer

@@ -49,7 +49,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/** Makes a RunContext for a tool. OpenAI Agents does not run here, so the usage is 0 and every tool counts as approved. */
+/** Creates a RunContext for a tool. OpenAI Agents does not run here, so the usage is 0 and every tool counts as approved. */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {

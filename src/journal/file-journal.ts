@@ -18,7 +18,7 @@ export interface FileJournal extends Journal {
 }
 
 /**
- * Makes a journal that is stored in a file, one file per run. To continue a run, even in another process or after a crash, repeat
+ * Creates a journal that is stored in a file, one file per run. To continue a run, even in another process or after a crash, repeat
  * the same call with the same file. Recorded steps do not run again. The file is opened when the run begins, and closed when the
  * run ends. The folder of the file is created if it does not exist.
  *

@@ -2,7 +2,7 @@ import { invalidOption, isRecord } from "../core/kit.ts";
 import { enableJournals, type Journal, LoopError } from "../core/index.ts";
 
 /**
- * Makes a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
+ * Creates a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
  * no tool, writes nothing, and ends as recorded. A run that was suspended and never resumed ends as suspended. Listeners get all
  * events with `replayed: true`.
  *

@@ -114,7 +114,7 @@ function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** Makes a check, or, for an invalid keyword, a check that throws the error as soon as a value is checked. */
+/** Creates a check, or, for an invalid keyword, a check that throws the error as soon as a value is checked. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

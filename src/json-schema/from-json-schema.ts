@@ -8,7 +8,7 @@ import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMap
 import { compileLinearRegExp, type LinearRegExp } from "../shared/linear-regexp.ts";
 
 /**
- * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
+ * Creates a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
  * 2020-12. A valid value is returned unchanged: nothing is converted, and `default` is not applied. The type argument is the type
  * of a valid value.
  *

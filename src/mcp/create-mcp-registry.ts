@@ -145,7 +145,7 @@ export interface McpRegistry extends ToolRegistry {
 }
 
 /**
- * Makes a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
+ * Creates a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
  * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If
  * two servers have tools with the same names, set a `prefix`.
  *

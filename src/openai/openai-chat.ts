@@ -16,7 +16,7 @@ import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 const refusesUsage = /stream_options|include_usage/;
 
 /**
- * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
+ * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *

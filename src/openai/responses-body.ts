@@ -96,7 +96,7 @@ interface ConvertedMessage {
   readonly items: readonly InputItem[];
   /** The calls in an assistant message, by call id. A result needs the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  /** For tool results: the message before the results. Undefined for a message of the user or the model. */
+  /** The message before the tool results. Undefined for a message from the user or the model. */
   readonly before: ConvertedMessage | undefined;
   /** True if the message is sent without its encrypted items, because the service has refused them. */
   readonly isBare: boolean;

@@ -62,7 +62,7 @@ function explain(error: unknown): unknown {
 }
 
 /**
- * Makes a Chat Completions chunk from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
+ * Creates a Chat Completions chunk from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
  * the completion into the field `data` (github.com/cline/cline/issues/13348).
  */
 export function toChatChunk(answer: UnknownRecord): UnknownRecord {
@@ -78,7 +78,7 @@ export function toChatChunk(answer: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Makes a stream's last event from a whole response. A body that is not a response becomes an error event. */
+/** Creates a stream's last event from a whole response. A body that is not a response becomes an error event. */
 export function toResponseEvent(response: UnknownRecord): UnknownRecord {
   const status = textOf(response.status);
   const type = `response.${status === "" ? "completed" : status}`;

@@ -104,7 +104,7 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 }
 
 /**
- * Makes the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
+ * Creates the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
  * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices
  * are fetched unless you call `updatePrices` from that package.
  *

@@ -134,7 +134,7 @@ export class RestateStore implements DurableStore {
     return this.#call(runId, "read", what);
   }
 
-  /** Stores the end or the failure of a run. Returns false if a newer execution of the run has begun. */
+  /** Stores a run's end or failure. Returns false if a newer execution of the run has begun. */
   async finish(runId: string, execution: number, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
     this.#options.onChange(runId, true);

@@ -44,7 +44,7 @@ export const azureMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 50 };
 /** Four types of images, and no other files (npm @ai-sdk/deepseek 3.0.56). */
 export const deepseekMedia: MediaLimits = { imageTypes: fourTypes, fileTypes: [] };
 
-/** For services that accept only text. */
+/** Limits for services that accept only text. */
 export const noMedia: MediaLimits = { imageTypes: [], fileTypes: [] };
 
 /** Images but no other files (npm @ai-sdk/groq 4.0.84). */

@@ -12,7 +12,7 @@ export const openrouterRules: readonly Rule[] = [
 ];
 
 /**
- * Makes an error body. OpenRouter passes on the upstream service's reason as JSON text in `metadata.raw`
+ * Creates an error body. OpenRouter passes on the upstream service's reason as JSON text in `metadata.raw`
  * (github.com/open-webui/computer#293).
  */
 export const toOpenrouterError = ({ status, message, type, code }: Refused): object => {

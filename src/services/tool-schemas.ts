@@ -9,7 +9,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 
 export type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
 
-/** Makes a tool converter from a function that converts a schema's root. */
+/** Creates a tool converter from a function that converts a schema's root. */
 export function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter {
   return memoize((tool: ToolDefinition) => {
     const root = toObjectSchema(tool.inputSchema);
@@ -23,7 +23,7 @@ export function withoutPatterns(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => dropPatterns(schema, refused)));
 }
 
-/** Like `withoutPatterns`, but also gives arrays without `items` a schema that accepts everything. */
+/** Leaves out patterns like `withoutPatterns`, and gives arrays without `items` a schema that accepts everything. */
 export function withItems(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => addItems(dropPatterns(schema, refused))));
 }

@@ -15,7 +15,7 @@ const countNames = [
   "reasoningTokens",
 ] as const;
 
-/** Makes a `Usage` from the count of each name. The first three counts must not be undefined. */
+/** Creates a `Usage` from the count of each name. The first three counts must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
   const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
   for (const name of countNames) usage[name] = countOf(name);

@@ -62,7 +62,7 @@ const shortestEncoded = 1_000;
 
 const encodedText = /^(?:data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,)?[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** Estimates the tokens of plain data from a provider, in which a long base64 string is an image, a file or encrypted data. */
+/** Estimates the tokens of a provider's JSON data, in which a long base64 string is an image, a file or encrypted data. */
 export function estimateMetadata(value: unknown): number {
   let tokens = 0;
   const text = JSON.stringify(value, function (this: unknown, _key: string, inner: unknown): unknown {

@@ -24,13 +24,13 @@ type Attributes<Field extends string> = { readonly [Name in Field]?: string };
 
 /** The properties of one type of event. `Field` is the union of the event's field names. */
 interface EventRow<Field extends string = string> {
-  /** The place that a run log passes to `redact` for text in the event. Undefined if a log has no line for the event. */
+  /** The place that a run log passes to `redact` for text in the event. Undefined if logs contain no line for the event. */
   readonly log?: RunLogPlace;
   /** The fields that an outline shows after the call's name and id, in order. Default: none. */
   readonly facts?: readonly Field[];
   /** True for an event that is one of many fragments. A replay may send other fragments, or none. */
   readonly isPiece?: true;
-  /** True for an event that is meant for the server's logs. Pages get it only if the program asks for it. */
+  /** True for an event for the server's logs. Pages get it only if the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
@@ -39,7 +39,7 @@ interface EventRow<Field extends string = string> {
    * here.
    */
   readonly span?: Attributes<Field>;
-  /** Like `span`, for fields that may contain any text. They are added only with `captureContent`. */
+  /** Attributes like those in `span`, for fields that may contain any text. They are added only with `captureContent`. */
   readonly spanContent?: Attributes<Field>;
 }
 
@@ -119,7 +119,7 @@ export function isSpending(event: LoopEvent): event is SpendingEvent {
   return "usage" in event && "provider" in event;
 }
 
-/** Returns the row of an event. A stored event may come from a newer release, and then has no row. */
+/** Returns an event's row. A stored event from a newer release may have none. */
 export function rowOf({ type }: { readonly type: string }): EventRow {
   const rows: { readonly [type: string]: EventRow } = eventTable;
   return (Object.hasOwn(rows, type) ? rows[type] : undefined) ?? {};

@@ -88,10 +88,7 @@ function decodeObject(text: string): unknown {
   }
 }
 
-/**
- * Freezes plain data deeply, and returns it. Skips the content of an object that is already frozen, so pass only
- * copies.
- */
+/** Freezes JSON data deeply, and returns it. Skips the content of an object that is already frozen, so pass only copies. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

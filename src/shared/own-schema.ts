@@ -7,7 +7,7 @@ import { quote } from "./texts.ts";
 import { issue } from "./argument-schema.ts";
 
 /**
- * Makes a Standard Schema from the properties of a tool's arguments and a function that validates them. Refuses unknown
+ * Creates a Standard Schema from the properties of a tool's arguments and a function that validates them. Refuses unknown
  * fields, because a misspelt optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(

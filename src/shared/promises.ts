@@ -2,7 +2,7 @@
 
 import { isThenable } from "./guards.ts";
 
-/** Passes `value` to `next` at once. If `value` is a promise, passes the promise's result. */
+/** Passes `value` to `next` immediately. If `value` is a promise, passes its result once it resolves. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);

@@ -257,7 +257,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
-/** Like `Array.isArray`, which does not narrow read-only arrays. */
+/** Works like `Array.isArray`, which does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

@@ -34,7 +34,7 @@ export interface TimeLimit {
   readonly ms: number;
   /** The clock for the time limit. Default: the system clock. */
   readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
-  /** Makes the error that is thrown when the time is up. */
+  /** Creates the error to throw when the time is up. */
   readonly toError: () => unknown;
 }
 

@@ -16,7 +16,7 @@ const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 export const fatalBrand: unique symbol = Symbol.for("turnwright.FatalToolError");
 export const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
-/** Makes the same result as `toolResult({ error })`, without its checks. */
+/** Creates the same result as `toolResult({ error })`, without its checks. */
 export function failedResult(error: string): ToolResult {
   const result: ToolResult & { readonly [resultBrand]: true } = { [resultBrand]: true, success: false, error };
   return result;
@@ -27,7 +27,7 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, resultBrand);
 }
 
-/** Makes the value that defers a call's result. */
+/** Creates the value that defers a call's result. */
 export function createDeferred(fromPage: boolean): Deferred {
   const value: Deferred & { readonly [deferral]: true } = { [deferral]: true, kind: "deferred", ...(fromPage && { fromPage }) };
   return value;
@@ -40,7 +40,7 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 >;
 
 /**
- * Makes a call's outcome from the tool's awaited return value. A plain value is a success, and `undefined` becomes
+ * Creates a call's outcome from the tool's awaited return value. A plain value is a success, and `undefined` becomes
  * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
  * object. The value of `defer()` means that the result comes later.
  */
@@ -85,7 +85,7 @@ export function isExactData(value: unknown): boolean {
   return isPlainData(value) && isExact(value);
 }
 
-/** Like `isExactData`, for a value without cycles. */
+/** Works like `isExactData`, for a value without cycles. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null)
@@ -157,7 +157,7 @@ function isIterator(value: UnknownRecord): boolean {
   return typeof value["next"] === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
-/** Makes the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
+/** Creates the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
 export function toPreliminary(value: unknown): Json | undefined {
   const { outcome } = toOutcome(value);
   return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;

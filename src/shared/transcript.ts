@@ -59,7 +59,7 @@ export function userTextOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Returns the content as parts. Empty text has no parts. */
+/** Returns the content as parts. Empty text gives none. */
 export function partsOf(content: UserMessage["content"]): readonly ContentPart[] {
   if (typeof content !== "string") return content;
   return content === "" ? [] : [{ type: "text", text: content }];

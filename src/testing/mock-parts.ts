@@ -111,7 +111,7 @@ export interface FailureFacts {
 }
 
 /**
- * Makes a part in which the model writes `said`, in one delta or in `chunks` deltas of nearly equal length.
+ * Creates a part in which the model writes `said`, in one delta or in `chunks` deltas of nearly equal length.
  *
  * @example
  * createMockProvider([text("Hello", { chunks: 3 })]); // "H", "el", "lo"
@@ -121,14 +121,14 @@ export function text(said: string, options: TextOptions = {}): MockPart {
   return chunksOf("text-delta", said, options);
 }
 
-/** Makes a part in which the model sends reasoning. Takes the same options as `text`. */
+/** Creates a part in which the model sends reasoning. Takes the same options as `text`. */
 export function reasoning(thought: string, options: TextOptions = {}): MockPart {
   checkWord(thought, "reasoning", { what: "the text", example: 'reasoning("Hm.")' });
   return chunksOf("reasoning-delta", thought, options);
 }
 
 /**
- * Makes a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. Takes the same
+ * Creates a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. Takes the same
  * options as `text`.
  */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
@@ -137,7 +137,7 @@ export function refusal(said: string, options: TextOptions = {}): MockPart {
 }
 
 /**
- * Makes a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call has
+ * Creates a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call has
  * that text as its arguments. Text that is not JSON makes a call with `problem: "malformed"`. Empty text means `{}`.
  *
  * @example
@@ -152,7 +152,7 @@ export function toolCall(name: string, args: Json = {}, options: CallOptions = {
 }
 
 /**
- * Makes a part in which the service reports token counts. `totalTokens` defaults to the sum. With the mode "snapshot", the default,
+ * Creates a part in which the service reports token counts. `totalTokens` defaults to the sum. With the mode "snapshot", the default,
  * the counts replace earlier counts; with "delta", they are added.
  */
 export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode: "snapshot" | "delta" = "snapshot"): MockPart {
@@ -160,23 +160,23 @@ export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode:
   return chunk({ type: "usage", usage: { ...tokens, totalTokens }, mode });
 }
 
-/** Makes a part in which the model adds details: text to show below its answer. */
+/** Creates a part in which the model adds details: text to show below its answer. */
 export function details(added: string): MockPart {
   return chunk({ type: "details", text: added });
 }
 
-/** Makes a part in which the model sends a thought log. */
+/** Creates a part in which the model sends a thought log. */
 export function thoughtLog(payload: unknown): MockPart {
   return chunk({ type: "thought-log", payload });
 }
 
-/** Makes a part in which the service sends provider metadata, which the next request must send back unchanged. */
+/** Creates a part in which the service sends provider metadata, which the next request must send back unchanged. */
 export function providerMetadata(item: Json): MockPart {
   return chunk({ type: "provider-metadata", item });
 }
 
 /**
- * Makes a part in which the model ends its message with `reason`. For "continue", `token` is the continuation token. A message without a
+ * Creates a part in which the model ends its message with `reason`. For "continue", `token` is the continuation token. A message without a
  * `finish` part gets the finish reason that fits its other parts.
  */
 export function finish(
@@ -187,13 +187,13 @@ export function finish(
   return chunk({ type: "finish", reason, ...options });
 }
 
-/** Makes a part that sends one chunk unchanged, even if the chunk is invalid. */
+/** Creates a part that sends one chunk unchanged, even if the chunk is invalid. */
 export function chunk(verbatim: ModelChunk): MockPart {
   return { kind: "chunks", chunks: [verbatim] };
 }
 
 /**
- * Makes a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the
+ * Creates a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the
  * signal's reason.
  */
 export function wait(ms: number): MockPart {
@@ -201,20 +201,20 @@ export function wait(ms: number): MockPart {
 }
 
 /**
- * Makes a part that sends nothing until the signal fires. Then the stream rejects. With `ignoreSignal`, the stream never settles.
+ * Creates a part that sends nothing until the signal fires. Then the stream rejects. With `ignoreSignal`, the stream never settles.
  */
 export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
   checkFields("options", options, { ignoreSignal: is.flag });
   return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
 }
 
-/** Makes a part that sends a heartbeat and no chunk. */
+/** Creates a part that sends a heartbeat and no chunk. */
 export function heartbeat(): MockPart {
   return { kind: "heartbeat" };
 }
 
 /**
- * Makes a part at which the stream throws. It throws the given error, or an error with the given fields, as an SDK would.
+ * Creates a part at which the stream throws. It throws the given error, or an error with the given fields, as an SDK would.
  *
  * @example
  * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
@@ -226,12 +226,12 @@ export function fail(failure: Error | FailureFacts): MockPart {
   return { kind: "fail", error: Object.assign(new Error(message), facts) };
 }
 
-/** Makes a part in which the service reports an error inside the stream. The stream then ends. */
+/** Creates a part in which the service reports an error inside the stream. The stream then ends. */
 export function failInBand(error: ProviderError): MockPart {
   return chunk({ type: "error", error });
 }
 
-/** Makes a part at which the connection closes early. The stream ends without a finish and without an error. */
+/** Creates a part at which the connection closes early. The stream ends without a finish and without an error. */
 export function endEarly(): MockPart {
   return { kind: "end-early" };
 }

@@ -71,7 +71,7 @@ export interface MockProvider extends Provider {
 }
 
 /**
- * Makes a provider that plays `messages`, one message for each request.
+ * Creates a provider that plays `messages`, one message for each request.
  *
  * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, the message
  * reports estimated usage. A request after the last message throws an Error with the request's index. The signal of the call

@@ -85,7 +85,7 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
 };
 
 /**
- * Makes a mock provider that plays a scenario. Use it to test a provider wrapper with the suite, or as an example for a test
+ * Creates a mock provider that plays a scenario. Use it to test a provider wrapper with the suite, or as an example for a test
  * server.
  *
  * @example

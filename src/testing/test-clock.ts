@@ -39,7 +39,7 @@ async function drain(): Promise<void> {
 }
 
 /**
- * Makes a clock that starts at `startMs` (milliseconds, default 0). Only its methods advance the time.
+ * Creates a clock that starts at `startMs` (milliseconds, default 0). Only its methods advance the time.
  *
  * `advance` and `runAll` run all microtasks and queued tasks before each timer, so that a timer set meanwhile fires in the right
  * order. Both reject if a timer throws, and after 100,000 timers.

@@ -19,7 +19,7 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 export interface UIMessage<Version extends UIVersion = UIVersion> {
   readonly id: string;
   readonly role: "user" | "assistant";
-  /** For a user message, its own `metadata`. For an answer, the status, the reason, the usage and the cost of its run (`turns`). */
+  /** A user message's own `metadata`, or the status, reason, usage and cost of an answer's run (from `turns`). */
   metadata?: { readonly [field: string]: unknown };
   parts: UIMessagePart<Version>[];
 }

@@ -313,7 +313,7 @@ export abstract class PageRun<Chunk> {
     for (const chunk of chunks) this.push(chunk, audience);
   }
 
-  /** Returns the call with a key, and adds it if necessary. The key of a call of a nested run begins with the ids of the outer calls. */
+  /** Returns the call with a key, and adds it if necessary. The key of a nested run's call begins with the ids of the outer calls. */
   protected call(key: string, { name, args, problem, path }: CallFacts): PageCall {
     const call: PageCall = this.calls.get(key) ?? {
       id: this.toId(key),

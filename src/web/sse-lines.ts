@@ -196,7 +196,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
   );
 }
 
-/** Makes a response. Without lines, its status is 204, after which an `EventSource` does not reconnect. */
+/** Creates a response. Without lines, its status is 204, after which an `EventSource` does not reconnect. */
 export function toLineResponse<Chunk>(lines: SSELines<Chunk> | undefined, { headers }: SSEOptions = {}): Response {
   if (lines === undefined) return new Response(null, { status: 204, headers: { ...headers } });
   return new Response(toByteStream(lines), { headers: lines.headers });

@@ -8,7 +8,7 @@ import type { Journal } from "../types/journal.ts";
 import { isRecord } from "../../shared/guards.ts";
 
 /**
- * Makes a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from its
+ * Creates a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from its
  * memory journal. To resume in another process, save `JSON.stringify(result.journal)`, then repeat the call with the journal
  * `memoryJournal(JSON.parse(saved))`. In the same process you can pass the journal itself.
  *

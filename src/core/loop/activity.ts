@@ -52,7 +52,7 @@ export interface ActivityPlace {
 interface Left {
   /** True if a nested run was suspended by a drain. */
   isDrained: boolean;
-  /** Messages that the nested runs did not send to a model. The caller of the run gets them back. */
+  /** Messages that the nested runs did not send to a model. The run's caller gets them back. */
   readonly undelivered: UserMessage[];
 }
 

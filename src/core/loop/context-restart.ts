@@ -24,7 +24,7 @@ export interface ContextRestartFields {
 const namespace = "context_restart_";
 
 /**
- * Makes a tool result that requests a context restart: the run adds context items and continues. A plain object with the same fields is
+ * Creates a tool result that requests a context restart: the run adds context items and continues. A plain object with the same fields is
  * ordinary data, so text from a web page or a server cannot request a restart.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
@@ -61,7 +61,7 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
   return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
 }
 
-/** True for plain data that looks like a context restart. It has no effect, because the tool did not return `contextRestart(...)`. */
+/** True for JSON data that looks like a context restart. It has no effect, because the tool did not return `contextRestart(...)`. */
 export function isUnmarkedRestart(outcome: ToolOutcome): boolean {
   return (
     outcome.kind === "completed" && outcome.restart !== true && isRecord(outcome.data) && isRestartType(outcome.data["type"])

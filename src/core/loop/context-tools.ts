@@ -167,7 +167,7 @@ const inputSchema = argumentSchema<ReleaseRequest>(
 );
 
 /**
- * Makes the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
+ * Creates the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
  * that it names, or all results from earlier iterations.
  *
  * The tool needs `maskResults()`. Later requests contain a short note in place of each released result of at least `minTokens`. With

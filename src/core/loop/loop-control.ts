@@ -38,7 +38,7 @@ interface ControlState {
 }
 
 /**
- * Makes a control for `runToolLoop` or `streamToolLoop`:
+ * Creates a control for `runToolLoop` or `streamToolLoop`:
  *
  * - `steer` sends a message before the next iteration.
  * - `interrupt` sends a message and ends a run that has called no tool yet. A new run can answer the original question together
@@ -120,7 +120,10 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/** Throws LoopError "invalid-option" if a reserve has no limit, or is not less than its limit. */
+/**
+ * Handles a request that arrives after the run's ending was decided. Only a kill still has an effect: it cancels everything that the run
+ * waits for, such as a slow journal.
+ */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";

@@ -34,7 +34,7 @@ export type AskedEnd = Said & {
   readonly spent?: NestedSpending | undefined;
 };
 
-/** The records of earlier executions of a run, and the answers of this one. */
+/** Gives access to what a run's earlier executions recorded, and to the answers of this execution. */
 export interface Past {
   /** The caller's journal, with a time limit for each operation. Undefined for a run without the option `journal`. */
   readonly journal: Journal | undefined;
@@ -53,7 +53,7 @@ export interface Past {
   /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached meanwhile. */
   open(): Promise<Ending | undefined>;
   close(): Promise<void>;
-  /** Closes the journal of a run that has failed. Returns the error of the run. */
+  /** Closes a failed run's journal. Returns the run's error. */
   fail(error: unknown): Promise<unknown>;
   release(): void;
   /** Throws LoopError "journal-mismatch" if the journal belongs to another run. */
@@ -68,7 +68,7 @@ export interface Past {
   endReplay(): void;
   /** Returns the next step. The recorded run may have continued although this execution would end it. */
   follow(decided: NextStep): Promise<NextStep>;
-  /** Prepares the calls of a recorded answer, and sends the events of the answer again. */
+  /** Prepares a recorded answer's calls, and sends the answer's events again. */
   showRecorded(answer: Answer): void;
   /** Reads what the records say about a message's calls. Throws LoopError "tools-changed" if a call's tool has changed too much. */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;

@@ -89,7 +89,7 @@ export interface RunPorts {
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
-/** Begins the past of a run. Undefined in a bundle of a program without journals: see `enableJournals`. */
+/** Creates a run's `Past`. Undefined if the program's bundle does not contain journals: see `enableJournals`. */
 export const pasts: { begin?: (run: Run, nesting: Nesting | undefined) => Past } = {};
 
 export class Run {

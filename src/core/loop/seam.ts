@@ -10,7 +10,9 @@ export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, 
   return { ...nothing, status: "error", costUSD: 0, provider, model, ends: ending, skipped: true };
 }
 
-/** Returns the outcome of a call that middleware refuses. The model reads the reason. With `ends`, the run ends after the calls of the message. */
+/**
+ * Returns the outcome for a call that middleware refuses. The model reads the reason. With `ends`, the run ends after the message's calls.
+ */
 export function denyCall(call: ToolCall, reason?: string, ends?: Ending): Outcome {
   return { call, durationMs: 0, kind: "denied", reason, ...(ends !== undefined && { ends }) };
 }

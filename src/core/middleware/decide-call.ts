@@ -94,7 +94,7 @@ export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, wai
   at.emit("approval-decided", { ...asked, decision: kind, ...fields });
 }
 
-/** Copies the known fields, so that the journal gets plain data. An invalid decision denies the call. */
+/** Copies the known fields, so that the journal gets JSON data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };

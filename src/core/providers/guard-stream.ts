@@ -144,8 +144,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * Handles the run's cancellation. If the run's time limit has expired, waits up to `toolCleanupMs` for remaining chunks, so that their usage
-   * is counted. For any other reason, closes the stream at once.
+   * Handles the run's cancellation. If the run's time limit has expired, waits up to `toolCleanupMs` for remaining chunks, so that their
+   * usage is counted. For any other reason, closes the stream immediately.
    */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };

@@ -31,7 +31,7 @@ const checks: Checks<FallbackOptions> = {
 };
 
 /**
- * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails in these cases:
+ * Creates a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails in these cases:
  *
  * - An error of any kind is thrown, or arrives in the stream.
  * - The stream ends without a finish reason.

@@ -49,7 +49,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
 ]);
 
 /**
- * Makes a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
+ * Creates a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
  * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
  * A stream without a finish reason, or with the finish reason "error", also counts as a retryable error. The finish reason

@@ -38,7 +38,7 @@ interface GivenWait {
 
 const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]);
 
-/** Refuses waits of kinds that are reserved for the loop, which reads their facts and accepts only certain answers. */
+/** Rejects waits of kinds that are reserved for the loop, which reads their facts and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
     throw invalidOption("wait(what)", 'a name other than "approval", "result" and "question", which are reserved', what);

@@ -12,7 +12,7 @@ import type { Deadline } from "../../shared/cancellation/deadline.ts";
  */
 export const insideKey: unique symbol = Symbol.for("turnwright.Call");
 
-/** In a test, the context holds the function that runs nested runs under this key. */
+/** A tool context created in a test holds, under this key, the function that starts nested runs. */
 export const startKey: unique symbol = Symbol.for("turnwright.StartNested");
 
 export interface Level {

@@ -117,7 +117,7 @@ export function withPrefix(source: ToolSource, prefix: string): ToolRegistry {
 export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boolean);
 
 /**
- * Makes a registry with only some tools of `source`. The other tools are hidden from the model and cannot be called. A filter
+ * Creates a registry with only some tools of `source`. The other tools are hidden from the model and cannot be called. A filter
  * function is called again whenever the definitions of `source` change. A list of names is copied, and may include tools that do
  * not exist yet.
  *

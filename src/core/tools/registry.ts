@@ -52,7 +52,7 @@ interface Entry {
 }
 
 /**
- * Makes a registry of tools, in the order of the array. `validate` checks arguments only if the tool has a Standard Schema: a
+ * Creates a registry of tools, in the order of the array. `validate` checks arguments only if the tool has a Standard Schema: a
  * plain JSON Schema is shown to the model, but not checked.
  *
  * `executeTool` returns what the tool returns, a value or a promise. For an unknown tool, it returns a failed result. For a

@@ -24,7 +24,7 @@ const resultChecks: Checks<ToolResult> = /* @__PURE__ */ table(() => ({
 }));
 
 /**
- * Makes a tool result with more than data. The result can report a failure without an exception, end the run, contain images and
+ * Creates a tool result with more than data. The result can report a failure without an exception, end the run, contain images and
  * files, and carry metadata for listeners. A plain object with the same fields is ordinary data.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.

@@ -17,7 +17,7 @@ export interface Usage {
 /** Computes the price of one iteration in USD. Return undefined if the price is unknown. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;
 
-/** An error as plain data, for JSON, without its stack. */
+/** An error as JSON data, without its stack. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;
@@ -211,7 +211,7 @@ export interface ResponseTarget {
   readonly name?: string | undefined;
 }
 
-/** Plain data: any value that remains the same after JSON.stringify and JSON.parse. */
+/** JSON data: any value that remains the same after JSON.stringify and JSON.parse. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**

@@ -125,8 +125,8 @@ export interface LoopEvents {
    */
   "tool-start": CallEvent & { readonly args: Json };
   /**
-   * Emitted when a running tool calls `context.progress(data)`, or when its generator yields. `preliminary` is true for a yielded
-   * value: `data` is then a preliminary result, as plain data.
+   * Emitted when a running tool calls `context.progress(data)`, or when its generator yields. `preliminary` is true for a yielded value:
+   * `data` is then a preliminary result, as JSON data.
    */
   "tool-progress": CallEvent & { readonly data: unknown; readonly preliminary?: true | undefined };
   /** Emitted when a running tool calls `context.emit(part)`. Never recorded, so a replay does not emit it again. */

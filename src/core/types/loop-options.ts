@@ -275,7 +275,7 @@ export interface Tool<
    * Without `execute`, each call waits for a result from outside. The run is suspended until `answers` contains the result.
    */
   readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
-  /** Validates each result from outside. An invalid result is refused. Default: any plain data is accepted. */
+  /** Validates each result from outside. An invalid result is refused. Default: any JSON data is accepted. */
   readonly outputSchema?: StandardSchema | undefined;
 }
 
@@ -383,6 +383,6 @@ export interface ToolRegistry {
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates the arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
-  /** Validates a result from outside. Without this method, any plain data is accepted. */
+  /** Validates a result from outside. Without this method, any JSON data is accepted. */
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
 }

@@ -74,7 +74,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly budgetExceeded: boolean;
   /** True if `text` is from the extra iteration of `finalAnswer`. */
   readonly finalAnswer: boolean;
-  /** The answer as plain data, if `structuredOutput` validated it. A replayed run has an equal value. */
+  /** The answer as JSON data, if `structuredOutput` validated it. A replayed run has an equal value. */
   readonly output?: Output | undefined;
   /**
    * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.

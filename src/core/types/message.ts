@@ -19,8 +19,8 @@ export interface UserMessage {
   /** Set to true to keep this message in all requests, even after a compaction. Default false. */
   readonly pinned?: boolean | undefined;
   /**
-   * Your own plain data, such as an id or a time. It is kept in the transcript and in journals, and never sent to a model.
-   * Default: no metadata.
+   * Your own JSON data, such as an id or a time. It is stored in the transcript and in journals, and never sent to a model. Default: no
+   * metadata.
    */
   readonly metadata?: { readonly [key: string]: Json | undefined } | undefined;
 }

@@ -99,7 +99,7 @@ export interface StoredResult {
  * Keeps items for context restarts until the loop takes them. Useful for context that is too large or private for a tool result.
  */
 export interface ContextStash extends ContextSource {
-  /** Stores an item of plain data, and returns its key for `pending_context_key`. */
+  /** Stores an item of JSON data, and returns its key for `pending_context_key`. */
   put(item: unknown): string;
   /** Removes and returns the item with this key. Returns undefined if the key is unknown, was already taken, or has expired. */
   take(key: string): Json | undefined;
@@ -149,7 +149,7 @@ export interface FinalAnswerReserve {
   readonly ms?: number | undefined;
 }
 
-/** The messages that a summary replaces, as plain data. The transcript keeps these messages. */
+/** The messages that a summary replaces, as JSON data. The transcript keeps these messages. */
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
   readonly summary: string;

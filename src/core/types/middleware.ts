@@ -50,7 +50,7 @@ export type Ending =
   | { readonly status: LoopStatus; readonly reason: EndReason }
   | { readonly status: "suspended"; readonly reason: { readonly kind: "waiting"; readonly waits: readonly Wait[] } };
 
-/** The result of one model request. Plain data, because a journal records it. If `ends` is set, the run ends in this way. */
+/** The result of one model request. JSON data, because a journal records it. If `ends` is set, the run ends in this way. */
 export type Answer = StreamResult & {
   readonly ends?: Ending | undefined;
   /** The called tools that have changed since the first record of the run. */
@@ -61,7 +61,9 @@ export type Answer = StreamResult & {
   readonly skipped?: true | undefined;
 };
 
-/** The outcome of one call. Plain data, because a journal records it. If `ends` is set, the run ends in this way after the message's calls. */
+/**
+ * The outcome of one call. JSON data, because a journal records it. If `ends` is set, the run ends in this way after the message's calls.
+ */
 export type Outcome = ToolOutcome & {
   readonly ends?: Ending | undefined;
   /** The text that the model reads instead of the result. */
@@ -156,7 +158,7 @@ export type MiddlewareList<Output = unknown> =
   | readonly []
   | readonly (Middleware | StructuredOutput<Output> | false | undefined)[];
 
-/** The fields that the middleware of a list adds to a run's result. Fields of an entry that may be `false` or `undefined` are optional. */
+/** The fields that a list's middleware adds to a run's result. Fields of an entry that may be `false` or `undefined` are optional. */
 export type ResultFields<List> = Intersection<
   List extends readonly unknown[] ? { [Index in keyof List]: { readonly fields: FieldsOf<List[Index]> } }[number] : never
 >;
@@ -270,7 +272,7 @@ export interface MessageWatch {
   discarded?(): void;
   /** Called with the calls of the message after the stream has ended. The returned fields become part of the answer and its record. */
   ended?(calls: readonly ToolCall[]): Promise<Partial<Answer>>;
-  /** In a replay, called with the recorded answer, instead of the other functions. */
+  /** Called instead of the other functions in a replay, with the recorded answer. */
   recorded?(answer: Answer): Promise<void>;
 }
 
@@ -374,8 +376,8 @@ export interface CallRecorder extends Recorder {
   /** True if an earlier execution may have recorded steps of this call. */
   readonly mayBeRecorded: boolean;
   /**
-   * Resolves when the message of the call is complete. A call of an `eager` tool waits here, and continues with the other calls. Await it
-   * before a decision about the call, because the message may be discarded.
+   * Resolves when the call's message is complete. A call of an `eager` tool waits here, and continues with the other calls. Await it before
+   * deciding about the call, because the message may be discarded.
    */
   afterMessage(): Promise<void>;
   /**

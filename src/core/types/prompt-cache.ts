@@ -53,7 +53,7 @@ export interface PromptCacheBreak {
 /** The digest of one part of a request. A resumed run compares the parts of its first request with the recorded digests. */
 export type PartDigest = readonly [digest: string, bytes: number, name?: string];
 
-/** How one request began, as plain data. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
+/** How one request began, as JSON data. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export interface RequestPrefix {
   readonly provider: string;
   readonly model: string;
@@ -81,10 +81,7 @@ export interface RequestPrefix {
   readonly messages: readonly (readonly [index: number, digest: string, bytes: number])[];
 }
 
-/**
- * Digests of the final request of a run. The next run compares its first request with this request. Plain data, of at most a few
- * KB.
- */
+/** Digests of a run's final request. The next run compares its first request with them. JSON data of at most a few KB. */
 export interface LastRequest {
   readonly provider: string;
   readonly model: string;
@@ -110,7 +107,7 @@ export interface StreamCache {
   readonly savedUSD?: number | undefined;
 }
 
-/** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
+/** How a run's requests used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export interface PromptCacheUse {
   /** The number of requests whose usage a provider reported. */
   readonly requests: number;
@@ -118,7 +115,7 @@ export interface PromptCacheUse {
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose, such as masking. */
   readonly possibleBytes: number;
-  /** The sum of `sharedBytes` of all requests: the part of `prefixBytes` that did not change. */
+  /** The sum of all requests' `sharedBytes`: the part of `prefixBytes` that did not change. */
   readonly sharedBytes: number;
   /** `sharedBytes / possibleBytes`, from 0 to 1. 1 if `possibleBytes` is 0. */
   readonly share: number;

@@ -112,8 +112,8 @@ export interface ModelCall {
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
   /**
-   * Adds plain data to the record of the answer, as `notes[name]`, so that a resumed run has it too. A later note with the same name
-   * replaces it. For wrappers that middleware puts around the provider.
+   * Adds JSON data to the answer's record, as `notes[name]`, so that a resumed run has it too. A later note with the same name replaces it.
+   * For wrappers that middleware puts around the provider.
    */
   note?: ((name: string, value: Json) => void) | undefined;
   /**
@@ -137,7 +137,7 @@ export type ToolChoice = "auto" | "required" | "none" | { readonly name: string 
 
 /** Settings that every model service supports. Use `extra` for other settings. */
 export interface ModelSettings {
-  /** The maximum number of tokens in one answer. Default: the limit of the adapter or of the service. */
+  /** The maximum number of tokens in one answer. Default: the adapter's or the service's limit. */
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
@@ -237,10 +237,7 @@ export type ModelChunk =
       /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
-  /**
-   * Sent by a provider that wraps other providers, to discard the output of an attempt. The usage of the attempt is still
-   * counted.
-   */
+  /** Sent by a provider that wraps other providers, to discard an attempt's output. The attempt's usage is still counted. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** The last chunk of a stream. Sent once, and only after the service has reported the end of the message. */
   | {
@@ -251,7 +248,7 @@ export type ModelChunk =
     }
   | { readonly type: "error"; readonly error: ProviderError };
 
-/** The result of one stream, as plain data that the journal records. */
+/** The result of one stream, as JSON data that the journal records. */
 export interface StreamResult {
   readonly status: StreamStatus;
   /** The reason why the iteration ends the run. Absent if the status is `tool-calls` or if a continuation follows. */
@@ -262,7 +259,7 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
-  /** The ids of the calls of discarded attempts. No later call of the run gets one of these ids. Absent if there are none. */
+  /** The ids of calls from discarded attempts. No later call of the run gets one of these ids. Absent if there are none. */
   readonly discardedIds?: readonly string[] | undefined;
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;

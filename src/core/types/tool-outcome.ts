@@ -59,7 +59,7 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A question that a tool asked with `ask`, as plain data. */
+/** A question that a tool asked with `ask`, as JSON data. */
 export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
@@ -104,7 +104,7 @@ export interface WaitingCall {
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
-/** The outcome of one call, as plain data. */
+/** The outcome of one call, as JSON data. */
 export type ToolOutcome = {
   readonly call: ToolCall;
   /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
@@ -129,7 +129,7 @@ export type ToolOutcome = {
       readonly load?: readonly string[] | undefined;
       /** The agent that the run continues as, and the reason. Set by a tool of `createHandoffs`. */
       readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
-      /** True if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
+      /** True if the tool returned a result of `contextRestart`. Other data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
   /**

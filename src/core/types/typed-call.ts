@@ -66,12 +66,12 @@ type LastOf<Result> = unknown extends Result
       : Returned
     : Result;
 
-/** The arguments of a call in a transcript: the input of the tool's schema as plain data. `Json` if the type is unknown. */
+/** The arguments of a call in a transcript: the input of the tool's schema as JSON data. `Json` if the type is unknown. */
 export type CallArgs<T extends AnyTool> = JsonOf<ToolInput<T>>;
 
 /**
- * The result of a completed call: the return type of `execute` as plain data. `Json` if the type is unknown, for example because
- * the tool returns `toolResult` or `defer()`.
+ * The result of a completed call: the return type of `execute` as JSON data. `Json` if the type is unknown, for example because the tool
+ * returns `toolResult` or `defer()`.
  */
 export type CallResult<T extends AnyTool> = JsonOf<ToolOutput<T>>;
 

@@ -25,7 +25,7 @@ import { isWaiting } from "./read-durable-events.ts";
 export interface LastRun {
   readonly number: number;
   readonly runId: string;
-  /** For a "deleted" run, only the number is known. */
+  /** The run's state. If it is "deleted", only the run's number is known. */
   readonly state: "live" | "ended" | "failed" | "deleted";
   readonly error?: string | undefined;
 }
@@ -73,8 +73,8 @@ export class ConversationRuns {
   }
 
   /**
-   * If a run's `run-end` event is stored, waits until the engine has stored the end of the run too. A page that has read `run-end` may send
-   * a new message before that.
+   * If a run's `run-end` event is stored, waits until the engine has also stored the run's end, because a page that has read `run-end` may
+   * send a new message earlier.
    */
   async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;

@@ -84,7 +84,7 @@ type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"
 
 interface OpenedRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
-  /** The run, as far as it is recorded. Undefined if it has no records yet. */
+  /** The run as far as it is recorded. Undefined if it has no records yet. */
   readonly run: Awaited<ReturnType<typeof readJournalRun>>;
   readonly inspection: JournalInspection;
 }

@@ -21,7 +21,7 @@ export interface DurableRunInput<Input = Json> {
   readonly input: Input;
 }
 
-/** The definition of a durable host. `T` is the union of the types of its tools. `Input` is the type of the option `input` of `start`. */
+/** The definition of a durable host. `T` is the union of its tools' types. `Input` is the type of the option `input` of `start`. */
 export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Input = Json> {
   /** The host's name. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;

@@ -11,7 +11,7 @@ export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "an
 /** A run's options, as the function `options` of a durable loop returns them. */
 export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;
 
-/** The definition of a durable loop. `T` is the union of the types of its tools. */
+/** The definition of a durable loop. `T` is the union of its tools' types. */
 export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Tool> {
   /** The loop's name. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
@@ -32,7 +32,7 @@ export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Too
   readonly maxCrashes?: number | undefined;
 }
 
-/** The result of a durable run, as plain data: the result of `runToolLoop` without its journal. */
+/** The result of a durable run, as JSON data: the result of `runToolLoop` without its journal. */
 export type DurableResult<Output = unknown, T extends AnyTool = AnyTool> = Omit<LoopResult<Output, T>, "journal">;
 
 /** An event of a run, with its position in the run. */

@@ -11,8 +11,7 @@ import { readRecordJournal } from "./record-journal.ts";
 type Blobs = ReadonlyMap<string, string>;
 
 /**
- * Only values whose JSON text has more bytes than this are stored under an id. For a smaller value, the id would take more space
- * than it saves.
+ * The minimum size of a value to store under an id, in bytes of JSON text. For a smaller value, the id would take more space than it saves.
  */
 const minBytes = 1_000;
 

@@ -19,7 +19,7 @@ export interface StepHooks {
  */
 const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/;
 
-/** Makes the journal of one execution, with the records of earlier executions. */
+/** Creates the journal of one execution, with the records of earlier executions. */
 export function createRecordJournal(earlier: readonly StepRecord[], hooks: StepHooks): Journal {
   const records = new Map(earlier.map((record) => [record.key, record]));
   return {

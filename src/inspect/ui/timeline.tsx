@@ -99,7 +99,7 @@ interface AxisShape {
   readonly tickShare: number;
 }
 
-/** Makes the time axis for rows. Without `range`, the axis covers the times of the rows. */
+/** Creates the time axis for rows. Without `range`, the axis covers the times of the rows. */
 function useAxis(rows: readonly Row[], { range, tickShare }: AxisShape): TimeAxis {
   const first = rows[0]?.key;
   return useMemo(() => {

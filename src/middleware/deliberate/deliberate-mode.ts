@@ -159,7 +159,7 @@ export interface DeliberateModeOptions {
 export interface DeliberateMode {
   /** The invalid triggers, which are ignored. */
   readonly problems: readonly TriggerProblem[];
-  /** Makes the gate of one turn. Each call of `forTurn` begins a new turn of the conversation. */
+  /** Creates the gate of one turn. Each call of `forTurn` begins a new turn of the conversation. */
   forTurn(turn: DeliberateTurn): DeliberateTurnGate;
 }
 
@@ -245,7 +245,7 @@ function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
 const maxLookBackLength = 20;
 
 /**
- * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
+ * Creates a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
  * gate of that turn. Pass the gate to `gateTools`. The gate allows:
  *
  * - tools with a trigger in the text (triggers come from the option `triggers` and from the trait `triggers` of `tools`),

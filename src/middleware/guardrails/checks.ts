@@ -90,7 +90,7 @@ interface Refusal {
   readonly kind: "refuse";
   /** The reason of the refusal, for the run's result. For a tool call, the model reads the reason. Default: none. */
   readonly reason?: string | undefined;
-  /** Plain data about the refusal, for the run's result. Default: none. */
+  /** JSON data about the refusal, for the run's result. Default: none. */
   readonly info?: Json | undefined;
 }
 

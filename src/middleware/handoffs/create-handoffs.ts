@@ -58,9 +58,9 @@ export interface Handoffs extends Middleware {
   /** All tools of the agents, and the tools for handoffs. The middleware adds them to the run. */
   readonly tools: readonly Tool[];
   /**
-   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last run.
-   * Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is the field of that name in the
-   * last handoff: the number of messages that the agent's filter `history` applies to. Default: the filter applies to no messages.
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from its last run's result. Returns
+   * the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is the field of that name in the last
+   * handoff: the number of messages to which the agent's filter `history` applies. Default: the filter applies to no messages.
    */
   startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
 }

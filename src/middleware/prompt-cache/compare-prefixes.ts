@@ -128,7 +128,7 @@ export interface Comparison {
   readonly sharedBytes: number;
   /**
    * The maximum number of bytes that could have been shared: those before the first expected change. A change is expected if middleware
-   * made it, or if it is normal and therefore has no cause.
+   * made it, or if it is normal.
    */
   readonly possibleBytes: number;
   /** The cause of the first change. Undefined if the request only adds messages, or if the change has no cause. */

@@ -6,7 +6,7 @@ import type { AttemptSpending } from "../../core/types/provider.ts";
 /** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export type PromptCacheUse = NonNullable<LoopResult["cache"]>;
 
-/** Digests of the final request of a run. The next run compares its first request with this request. Plain data, of at most a few KB. */
+/** Digests of a run's final request. The next run compares its first request with them. JSON data of at most a few KB. */
 export type LastRequest = NonNullable<PromptCacheUse["last"]>;
 
 /** A request that does not begin like the previous request to the same model. */
@@ -18,7 +18,7 @@ export type CacheBreakCause = PromptCacheBreak["cause"];
 /** The requests of one stream, and the money that the prompt cache saved. */
 export type StreamCache = NonNullable<StreamResult["cache"]>;
 
-/** How one request began, as plain data. */
+/** How one request began, as JSON data. */
 export type RequestPrefix = StreamCache["requests"][number];
 
 /** The digest of one part of a request. */

@@ -49,7 +49,7 @@ export interface TeamMember extends MemberOptions {
    * arguments, the member gets all arguments as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
-  /** The maximum number of tasks of this member in one run of the lead. Further calls fail. Default: no limit. */
+  /** The maximum number of this member's tasks in one run of the lead. Further calls fail. Default: no limit. */
   readonly maxTasks?: number | undefined;
 }
 
@@ -136,7 +136,7 @@ const taskSchema = {
 } as const;
 
 /**
- * Makes the options of a team's lead. Pass these options to `runToolLoop` with a provider and messages. Each member is a
+ * Creates the options of a team's lead. Pass these options to `runToolLoop` with a provider and messages. Each member is a
  * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the member's
  * limits.
  *

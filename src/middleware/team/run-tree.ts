@@ -67,7 +67,7 @@ interface Node {
 }
 
 /**
- * Makes a tree of a run and its nested runs. Works for teams and for all other tools with nested runs.
+ * Creates a tree of a run and its nested runs. Works for teams and for all other tools with nested runs.
  *
  * @example
  * const tree = createRunTree();

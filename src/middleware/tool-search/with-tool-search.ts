@@ -157,9 +157,7 @@ const searchOptions: SearchOptions = {
   fuzzy: (term) => (term.length >= 5 ? 0.2 : false),
 };
 
-/**
- * Searches the names, descriptions and parameters of tools. Makes a new index if the tools differ from those of the last search.
- */
+/** Searches the names, descriptions and parameters of tools. Builds a new index if the tools have changed since the last search. */
 class ToolIndex {
   #tools: readonly ToolDefinition[] = [];
   #index = createIndex([]);
@@ -274,7 +272,7 @@ interface Table {
 }
 
 /**
- * Makes a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred
+ * Creates a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred
  * tool only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
  * parameters of the deferred tools. Loaded tools are added at the end of the next request, so that the service can still use its
  * cache for the tools before them.

@@ -99,7 +99,7 @@ export interface RunMessage {
   readonly provider: string;
   readonly model: string;
   readonly conversationId?: string | undefined;
-  /** For a nested run: the call that contains it, with the outer run's id. */
+  /** The call that contains a nested run, with the outer run's id. Undefined for an outermost run. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;
@@ -109,10 +109,7 @@ export interface RunMessage {
   iterations?: number | undefined;
   toolCallsExecuted?: number | undefined;
   durationMs?: number | undefined;
-  /**
-   * The type of the error: the code of a provider error, or otherwise the kind of the reason. If the run threw an error, the
-   * name of that error.
-   */
+  /** The error's type: a provider error's code, or else the reason's kind. If the run threw an error, that error's name. */
   errorType?: string | undefined;
   /** The error that the run threw, for example an error from its journal. */
   error?: unknown;

@@ -122,7 +122,7 @@ class RunChannels implements RunObserver {
     return tools.begin(facts, this.#iteration ?? this.#outer);
   }
 
-  /** Ends a call. A refused call and a result from outside have no `tool-start`, so they start and end at once. */
+  /** Ends a call. A refused call and an outside result have no `tool-start`, so they start and end at the same time. */
   endTool(event: LoopEvents["tool-end"]): void {
     const { callId, outcome, durationMs, result } = event;
     const errorType = countsAsError(outcome) ? outcome : undefined;

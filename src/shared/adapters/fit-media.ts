@@ -67,7 +67,7 @@ interface Measured {
 }
 
 /**
- * Makes a function that adapts a request's images and files. It replaces each one that the service refuses with text that tells the model
+ * Creates a function that adapts a request's images and files. It replaces each one that the service refuses with text that tells the model
  * what is missing and why. If all of them together exceed a limit, it replaces the oldest.
  *
  * Throws ProviderError `bad-request` instead for an image or a file in a new user message.
@@ -97,7 +97,7 @@ export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (requ
 }
 
 /**
- * Makes a function that replaces all images with text, for a service that refused an image. It returns undefined if an image is in a
+ * Creates a function that replaces all images with text, for a service that refused an image. It returns undefined if an image is in a
  * new user message, because the caller must learn that the model cannot see it.
  */
 export function createImageRemover(): (request: ModelRequest) => ModelRequest | undefined {
@@ -200,8 +200,8 @@ function findExcess(all: readonly Measured[], { maxCount, maxTotal, many }: Medi
 }
 
 /**
- * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes at least a quarter of `most` at
- * once: if each request removed one more, no request would hit the prompt cache.
+ * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes at least a quarter of `most`
+ * together: if each request removed one more, no request could use the prompt cache.
  */
 function countExcess(weights: readonly number[], most: number): number {
   const step = most / 4;

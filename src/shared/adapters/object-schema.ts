@@ -115,7 +115,7 @@ interface Shape {
   readonly rest: unknown;
   /** All other keywords. */
   readonly keywords: UnknownRecord;
-  /** For each union: the properties of each branch, in words. */
+  /** The properties of each union's branches, in words. */
   readonly unions: readonly (readonly string[])[];
 }
 

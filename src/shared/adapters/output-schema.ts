@@ -27,7 +27,7 @@ export interface OutputPlan {
 }
 
 /**
- * Makes a function with which an adapter reads a request's `output`. Pass `false` as the second argument of this function if
+ * Creates a function with which an adapter reads a request's `output`. Pass `false` as the second argument of this function if
  * the service cannot take a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
@@ -79,7 +79,7 @@ interface Conversion {
 }
 
 interface SchemaPlace {
-  /** The number of schemas around this one. Limited, so that a schema that refers to itself is refused. */
+  /** The nesting of this schema. It is limited, so that a schema that refers to itself is refused. */
   readonly level: number;
   readonly depth: number;
 }

@@ -116,7 +116,7 @@ export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorW
 }
 
 /**
- * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and `reader`
+ * Creates a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and `reader`
  * pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all strings of the request,
  * half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
  *
@@ -225,7 +225,7 @@ export interface TokenCounts {
   readonly reasoning?: number | undefined;
 }
 
-/** Makes a valid usage from token counts. Returns undefined if neither `input` nor `output` is known. */
+/** Creates a valid usage from token counts. Returns undefined if neither `input` nor `output` is known. */
 export function usageOf({ input, output, total, cached, cacheWrite, reasoning }: TokenCounts): Usage | undefined {
   if (input === undefined && output === undefined) return undefined;
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
@@ -410,7 +410,7 @@ async function readRest(
   return text;
 }
 
-/** Makes a provider error that is also an instance of Error, because SDKs pass only such errors on unchanged. */
+/** Creates a provider error that is also an instance of Error, because SDKs pass only such errors on unchanged. */
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);

@@ -35,7 +35,7 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
   throw refuseMedia(part, place, { problem: findProblem(media, forms), remedy: findRemedy(media) });
 }
 
-/** Makes the error for a user's image or file that cannot be sent. */
+/** Creates the error for a user's image or file that cannot be sent. */
 export function refuseMedia(
   part: MediaPart,
   { provider, message, part: position }: MediaPlace,

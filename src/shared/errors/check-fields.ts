@@ -72,7 +72,7 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
 };
 
 /**
- * Makes a table of checks. Calls are marked as pure: otherwise bundlers keep an unused table that reads fields, because the fields
+ * Creates a table of checks. Calls are marked as pure: otherwise bundlers keep an unused table that reads fields, because the fields
  * could be getters with side effects.
  */
 export function table<T>(make: () => T): T {
@@ -142,7 +142,7 @@ export function checkEither(group: string, value: object, names: readonly [strin
   });
 }
 
-/** Makes the LoopError "invalid-option" for a value that fails a check, with the check's advice. */
+/** Creates the LoopError "invalid-option" for a value that fails a check, with the check's advice. */
 export function refuseOption(option: string, [expected, , advise]: Check, value: unknown): LoopError<"invalid-option"> {
   const advice = typeof advise === "string" ? edges.adviseOption?.(advise, value) : advise?.(value);
   const { received = describeValue(value), instead, hint = "" } = advice ?? {};

@@ -19,7 +19,7 @@ export interface LoopErrorDetails {
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** The code that has the same effect in turnwright, if the option name comes from another library. */
+    /** The code with the same effect in turnwright, if the option name comes from another library. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
@@ -184,7 +184,7 @@ export function isLoopError<Code extends LoopErrorCode = LoopErrorCode>(value: u
   return code === undefined || ("code" in value && value.code === code);
 }
 
-/** Makes the LoopError "invalid-option". The message names the type of the received value, never its content. */
+/** Creates the LoopError "invalid-option". The message names the type of the received value, never its content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }

@@ -42,7 +42,7 @@ export interface ProviderErrorFacts {
 }
 
 /**
- * Makes a provider error. The message is shortened, and credentials are removed.
+ * Creates a provider error. The message is shortened, and credentials are removed.
  *
  * @example
  * yield { type: "error", error: providerError("overloaded", "All workers are busy.", { status: 503, retryAfterMs: 2_000 }) };

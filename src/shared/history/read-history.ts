@@ -68,7 +68,7 @@ export class HistoryDraft {
   readonly #open = new Map<string, { readonly unit: Unit; readonly call: OpenCall }>();
   readonly #late: LostContent[] = [];
 
-  /** Adds a message. Omits a message without content. Gives a call a new id if an earlier call has the same id. */
+  /** Adds a message, or omits it if it has no content. Gives a call a new id if an earlier call has the same id. */
   add(message: UserMessage | AssistantMessage, pieces: readonly Piece[]): void {
     if (message.content.length === 0) {
       for (const piece of pieces) this.omit(piece);
@@ -175,7 +175,7 @@ function copyItem(item: unknown, index: number): unknown {
   }
 }
 
-/** Makes a reader for each message. */
+/** Creates a reader for each message. */
 export function readEach(messages: readonly object[]): readonly FieldReader[] {
   return messages.map((fields, index) => new FieldReader({ ...fields }, index));
 }
@@ -249,7 +249,7 @@ export class FieldReader {
   }
 }
 
-/** Makes an image or file part. `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
+/** Creates an image or file part. `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
 export function toMediaPart(data: string, mediaType: string, filename?: unknown): ContentPart {
   const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
   const name = typeof filename === "string" && filename.trim() !== "" ? { filename } : {};

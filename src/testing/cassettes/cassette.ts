@@ -152,7 +152,7 @@ export interface Cassette {
 }
 
 /**
- * Makes a cassette in memory, empty or with the text of an earlier recording. Use it on platforms without files.
+ * Creates a cassette in memory, empty or with the text of an earlier recording. Use it on platforms without files.
  *
  * @example
  * const cassette = memoryCassette();

@@ -174,7 +174,7 @@ export interface RecordOptions {
 const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
- * Makes a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path or
+ * Creates a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path or
  * a `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette for
  * each provider. A cassette can record any number of runs.
  *

@@ -81,7 +81,7 @@ interface PlayOptions extends ReplayOptions {
 const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timing: is.flag, onTornLine: is.fn };
 
 /**
- * Makes a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which is
+ * Creates a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which is
  * read once, immediately. No network is used, and each recording is replayed once.
  *
  * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider metadata

@@ -62,7 +62,7 @@ interface CallPlace {
   readonly request: WireRequest;
 }
 
-/** Makes the id that a service gives a call. */
+/** Creates the id that a service gives a call. */
 export type ToCallId = (place: CallPlace) => string;
 
 export function toAnswer(message: MockMessage, request: WireRequest, toCallId: ToCallId): Answer {

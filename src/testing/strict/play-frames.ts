@@ -20,7 +20,7 @@ export async function* playFrames(frames: readonly Frame[], ports: PlayPorts): A
   }
 }
 
-/** Makes a response body. Reads each piece of text only when the client needs it. */
+/** Creates a response body. Reads each piece of text only when the client needs it. */
 export function toStream(texts: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({

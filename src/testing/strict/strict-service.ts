@@ -66,7 +66,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
 }
 
 /**
- * Makes a fake model service with the API of a real one. It refuses each request that breaks a rule of the real service, with the same
+ * Creates a fake model service with the API of a real one. It refuses each request that breaks a rule of the real service, with the same
  * status and error body, and answers all others from a script. docs/service-rules.md lists the rules.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message of `answers` is invalid.

@@ -91,7 +91,7 @@ export type AgentContext<Context, T extends Tool, Own> = [Own] extends [Inherite
 
 /** The options that `prepare` returns. `Own` is the type of the nested run's own context. */
 export type PreparedOptions<T extends Tool, Own> = NestedRunOptions<unknown, T> & {
-  /** The value that the tools of the nested run read as `context.context`. Default: the context of the outer run. */
+  /** The value that the nested run's tools read as `context.context`. Default: the outer run's context. */
   readonly context?: (Own & ContextOf<T>) | undefined;
 };
 

@@ -43,7 +43,7 @@ interface OpenCall {
   expire(limit: TimeLimit): void;
 }
 
-/** Adds a time limit to a journal. If the journal throws or hangs, the run ends at once, because nothing may happen unrecorded. */
+/** Adds a time limit to a journal. If the journal throws or hangs, the run ends immediately, because nothing may happen unrecorded. */
 export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;

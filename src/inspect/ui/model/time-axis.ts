@@ -77,7 +77,7 @@ function toStretches(busy: readonly Interval[], range: Interval): readonly Stret
 }
 
 /**
- * Makes the axis for a range of time. `busy` lists the periods in which something is running. `tickShare` is the minimum distance between
+ * Creates the axis for a range of time. `busy` lists the periods in which something is running. `tickShare` is the minimum distance between
  * two ticks, as a share of the axis.
  */
 export function layoutAxis(busy: readonly Interval[], range: Interval, tickShare = 0.17): TimeAxis {
