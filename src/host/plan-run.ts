@@ -112,7 +112,7 @@ async function planRepeated(
 interface Resuming {
   readonly turn: RunTurn;
   readonly loop: Omit<ResumeOptions, "stopWhenUnread">;
-  /** Returns the events of the run so far, or undefined if this process does not have them. */
+  /** Returns the run's events so far, or undefined if this process does not have them. */
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 

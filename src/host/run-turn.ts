@@ -20,7 +20,7 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** The answer to a steered message. "repeated" means that the run already has it, and "over" that the run no longer accepts messages. */
+/** The result of steering. "repeated" means that the run already has the message, and "over" that it accepts no more messages. */
 type Steered = "steered" | "repeated" | "over";
 
 /** One start or resume of a run, from the moment it reserves its conversation until the conversation is free again. */

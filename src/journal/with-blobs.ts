@@ -9,8 +9,8 @@ import { createHash } from "node:crypto";
 /** A store for large texts. Each text has an id of 64 hexadecimal digits that is computed from it. */
 export interface BlobStore {
   /**
-   * Stores a text. The record that needs the text is written after `put` has resolved. The same text may be stored again under
-   * its id, even by several processes at the same time.
+   * Stores a text. The record that needs it is written once `put` has resolved. The same text may be stored again under its id, even by
+   * several processes at the same time.
    */
   put(id: string, text: string): PromiseLike<void> | void;
   /** Returns the texts with these ids, by id. Omits unknown ids. No id is passed twice. */

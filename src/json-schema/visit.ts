@@ -96,7 +96,7 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If a subschema accepted the value, adds the properties and items that the subschema checked to `visit.evaluated`. */
+/** If a subschema accepted the value, adds the properties and items that it checked to `visit.evaluated`. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);

@@ -52,8 +52,8 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
 const maxShortened = 8;
 
 /**
- * Returns a function that returns true for a text that repeats the structured content. Servers send such texts for clients that do not
- * support structured content.
+ * Returns a function that recognizes text that repeats the structured content. Servers send such text for clients that do not support
+ * structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);

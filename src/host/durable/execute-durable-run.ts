@@ -45,7 +45,7 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
   readonly live: Map<string, LiveRun>;
 }
 
-/** For engines that end an execution which is only waiting, and begin another one when a message arrives. */
+/** Lets an engine end an execution that is only waiting, and begin another one when a message arrives. */
 export interface Resting {
   /** How long an execution waits before it ends, in milliseconds. */
   readonly afterMs: number;
@@ -136,7 +136,7 @@ class Execution implements LiveRun {
     this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
   }
 
-  /** Carries out messages, including old ones again. An old answer has no effect, because its question is no longer open. */
+  /** Carries out messages. Old ones may be carried out again: an old answer has no effect, because its question is no longer open. */
   #obey(messages: Messages): void {
     for (const { body } of messages) {
       if (body.verb === "kill") this.#control?.kill();

@@ -15,7 +15,7 @@ export interface ComparedIteration {
   readonly right: LoggedIteration | undefined;
   /** True if the requests, the outputs and the calls are the same. Usage, cost and time may differ. */
   readonly isSame: boolean;
-  /** The parts of the requests that differ. Empty if a side has no request, for example because its stream was replayed. */
+  /** The parts in which the requests differ. Empty if a side has no request, for example because its stream was replayed. */
   readonly requestParts: readonly RequestPart[];
   readonly isOutputSame: boolean;
   readonly calls: readonly ComparedCall[];
@@ -213,8 +213,8 @@ interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that counts for the totals. 0 if all iterations count. A rerun repeats the iterations before this one in almost no
-   * time and without nested runs, so the totals of both runs omit these iterations.
+   * The first iteration that counts for the totals. 0 if all count. A rerun repeats earlier iterations in almost no time and without nested
+   * runs, so the totals of both runs leave them out.
    */
   readonly from: number;
 }

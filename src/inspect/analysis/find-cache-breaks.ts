@@ -35,8 +35,8 @@ export interface CacheBreak {
   readonly lostChars: number;
   readonly cachedTokens: number | undefined;
   /**
-   * An estimate of the input tokens that a cache could have provided: the share of the kept characters, times the input tokens of
-   * the earlier request.
+   * An estimate of the input tokens that the cache could have provided: the share of unchanged characters, times the earlier request's
+   * input tokens.
    */
   readonly possibleTokens: number | undefined;
 }

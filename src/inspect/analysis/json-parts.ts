@@ -28,7 +28,7 @@ export function hasOtherKeyOrder(one: unknown, other: unknown): boolean {
   return isSameJson(one as Json, other as Json) && !isSameText(one, other);
 }
 
-/** Returns the number of equal characters at the beginning of the JSON texts of two values. */
+/** Returns how many characters at the beginning of two values' JSON texts are equal. */
 export function sharedLength(one: unknown, other: unknown): number {
   const [left, right] = [JSON.stringify(one) ?? "", JSON.stringify(other) ?? ""];
   return sharedStart(left, right);

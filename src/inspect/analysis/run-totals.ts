@@ -103,8 +103,8 @@ interface Execution {
 }
 
 /**
- * Returns the times of the executions of a run. An execution begins with a run-start line, and ends with the last line before
- * another run-start line.
+ * Returns when a run's executions began and ended. An execution begins with a run-start line, and ends with the last line before the next
+ * one.
  */
 export function executionsOf(run: Pick<LoggedRun, "lines">): readonly Execution[] {
   const executions: { from: number; to: number }[] = [];

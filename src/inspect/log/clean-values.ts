@@ -223,7 +223,7 @@ export class Cleaner {
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
-  /** Removes credentials only from URLs. An image's base64 text has no credentials, but parts of it may look like credentials. */
+  /** Removes credentials only from URLs, because parts of an image's base64 text may look like credentials. */
   #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }

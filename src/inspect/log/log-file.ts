@@ -107,7 +107,7 @@ const newline = 0x0a;
 
 interface ReadLine {
   readonly text: string;
-  /** The size of the file without this line. Set only for a last line that has no line break. */
+  /** The file's size without its last line. Set only if that line has no line break. */
   readonly tornAt?: number;
 }
 

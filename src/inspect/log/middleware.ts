@@ -26,7 +26,7 @@ export interface RecorderPorts {
   startNested(place: RunPlace): StartObserving;
 }
 
-/** The place of a nested run: the ids of the calls that contain it, and the number of its outer run in the log. */
+/** A nested run's place: the ids of the calls that contain it, and its outer run's number in the log. */
 export interface RunPlace {
   readonly path: readonly string[];
   readonly parent?: number | undefined;

@@ -164,7 +164,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
 };
 
-/** Notes that a call continues. A result from outside has no `tool-start`, unless the tool runs again because of it, or the log is older. */
+/** Notes that a call continues. An outside result has no `tool-start`, unless the tool runs again because of it or the log is older. */
 function noteResumed(times: CallTimes, { at }: LogLine): void {
   if (times.deferredAt !== undefined) times.resumedAt ??= at;
 }

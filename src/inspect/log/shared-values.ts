@@ -43,7 +43,7 @@ export class Measured {
   }
 }
 
-/** Plain data, parts of which may already be `Measured`. */
+/** JSON data, parts of which may already be `Measured`. */
 export type Writable = Json | Measured | readonly Writable[] | { readonly [key: string]: Writable | undefined };
 
 export function measure(value: Writable): Measured {
@@ -103,7 +103,7 @@ function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }
 
-/** Converts a value to its pieces. `read` reads the marks of data from a log. Without `read`, the data has no marks. */
+/** Converts a value to its pieces. `read` reads the marks in data from a log. Without `read`, the data contains no marks. */
 function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {

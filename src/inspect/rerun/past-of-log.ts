@@ -246,8 +246,8 @@ interface Given {
 }
 
 /**
- * Returns the messages that the run began with. The log of a rerun has no requests of the repeated iterations. For such a log,
- * returns the messages of the transcript before the output of iteration 0.
+ * Returns the messages that the run began with. The log of a rerun contains no requests of repeated iterations, so for it, returns the
+ * messages before the output of iteration 0.
  */
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {
   if (first === undefined) throw refuseRerun(from, "its log has no request. Use the journal of the run, if there is one");
@@ -306,10 +306,7 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
   });
 }
 
-/**
- * Returns the streams of an iteration. If the iteration was repeated after a crash or a retry, returns the streams of the last
- * repetition.
- */
+/** Returns an iteration's streams. If it was repeated after a crash or a retry, returns those of the last repetition. */
 function lastStreams({ iterations }: LoggedRun, number: number): readonly LoggedIteration[] {
   const streams = iterations.filter(({ iteration }) => iteration === number);
   return streams.slice(

@@ -17,7 +17,7 @@ import { PieceView } from "./safe-text.tsx";
 interface EntryState {
   readonly isSelected: boolean;
   readonly isRequestOpen: boolean;
-  /** True if the entry's nested runs are unfolded. Undefined if it has none. */
+  /** True if the entry's nested runs are unfolded. Undefined if there are none. */
   readonly isOpen?: boolean | undefined;
   readonly link: string;
 }

@@ -67,7 +67,7 @@ const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40,
 
 interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
 
-/** Scrolls to the entry of a jump, and then to its hit. The position of a hit is known only after the entry was rendered. */
+/** Scrolls to a jump's entry, and then to its hit. The hit's position is known only once the entry is rendered. */
 function useJump({ scroller, scrollTo }: MeasuredList, { entries, jump, windows }: JumpState): void {
   const open = useRef<Jump | undefined>(undefined);
   const seen = useRef<Jump | undefined>(undefined);

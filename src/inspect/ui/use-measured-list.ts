@@ -25,8 +25,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
   const [, update] = useReducer((version: number, _: undefined) => version + 1, 0);
   const scrolledTo = useRef(0);
   /**
-   * After the reader has scrolled, keeps the new position. Browsers round positions, so a difference of less than a pixel does not
-   * count.
+   * Stores the new position after the reader has scrolled. Browsers round positions, so a difference of less than a pixel does not count.
    */
   const readScroll = (): void => {
     const top = scroller.current?.scrollTop ?? 0;

@@ -22,7 +22,7 @@ export type PendingCall = RecordedRun["pendingCalls"][number];
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
-/** The state of a run as recorded in its journal. Plain data. */
+/** The state of a run as recorded in its journal, as JSON data. */
 export interface JournalInspection {
   /** The run's option `runId`. Undefined if it was not set, or if the run has not started. */
   readonly runId: string | undefined;

@@ -24,7 +24,7 @@ export interface CallFacts {
   decision?: LoggedLine | undefined;
   /** The result that the model read, if it differs from the result of the tool. */
   sent?: Json | undefined;
-  /** If the result was cleared: the first iteration whose request no longer contains the result. */
+  /** The first iteration whose request no longer contains the result, if it was cleared. */
   clearedBy?: number | undefined;
   /** The lines about changes of the result, or about a result that came too late. */
   readonly changes: LoggedLine[];

@@ -14,7 +14,7 @@ interface AxisGap extends Interval {
   readonly position: number;
 }
 
-/** A time at a round distance from the start of the axis, or from the end of the last gap. */
+/** A tick at a round distance from the start of the axis, or from the end of the last gap. */
 interface AxisTick {
   readonly position: number;
   readonly ms: number;
