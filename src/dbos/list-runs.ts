@@ -109,7 +109,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
-    // Until a worker takes the run, `executorId` names the process that started it, which is not a worker of the run.
+    // Until a worker takes the run, `executorId` names the process that started it, so it is not reported as the worker.
     const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,

@@ -294,8 +294,8 @@ export const services: readonly Service[] = [
   // (github.com/can1357/oh-my-pi/issues/3852). While they think, they refuse a forced call, but K3 accepts "required"
   // (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls must contain
   // `reasoning_content` (github.com/earendil-works/pi/issues/8075). From K2.5 on, models set `temperature` and `top_p` themselves
-  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). Call ids must look like
-  // "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
+  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect
+  // call ids such as "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
   {
     name: "moonshot",
     address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,

@@ -104,7 +104,8 @@ class Turns {
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Skips the phase in which hooks see all calls if there are no hooks. Only for few calls, because each then checks all calls before it.
+    // Without hooks, tools need not wait until hooks have seen all calls. With many calls they still wait, because each call would
+    // otherwise check all earlier ones.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
   }

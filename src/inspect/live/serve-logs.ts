@@ -145,7 +145,7 @@ class LogHandler {
 
   async #sendLog(response: ServerResponse, { path, text }: ServedLog, start: Start): Promise<void> {
     response.setHeader("Content-Type", ndjson);
-    // Sends text that cannot grow, but keeps the response open, because the page would otherwise request it again and again.
+    // Keeps the response open even for text that cannot grow, because the page would otherwise request the text again and again.
     if (path === undefined || text !== undefined) await sendText(response, text ?? "", start);
     else await sendFile(response, path, start);
     response.end();

@@ -108,7 +108,7 @@ export function openLog(target: string | RunLogSink, report: ReportLogError): { 
   const log = (typeof to === "string" ? openFiles.get(to) : sinkLogs.get(to)) ?? createLog(to);
   if (typeof to === "string") openFiles.set(to, log);
   else sinkLogs.set(to, log);
-  // Forgets the error reporters of earlier runs only now, because a sink may fail after its run has ended.
+  // Removes the error reporters of earlier runs only when a new run starts, because a sink may fail after its run has ended.
   if (log.runs === 0) log.reports.clear();
   log.reports.add(report);
   log.runs += 1;

@@ -39,8 +39,8 @@ export class TraceSource<Facts extends Message> {
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // An AsyncResource created inside `runStores` captures the stores that subscribers bound to `start`. `ChannelTrace.run` uses it to
-    // restore them for later parts of the operation.
+    // Subscribers may bind AsyncLocalStorage stores to `start`. An AsyncResource created inside `runStores` captures them, so that
+    // `ChannelTrace.run` can restore them for later parts of the operation.
     const { AsyncResource: Resource } = loader()("node:async_hooks");
     const hold = (): AsyncResource => new Resource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);

@@ -194,7 +194,7 @@ export const looseWords: readonly WordGroup[] = [
       // (github.com/openai/codex/issues/43420, github.com/continuedev/continue/issues/9939).
       /^model_not_found$|is not a valid model id|model not exist|model identifier is invalid|^invalid_model$/i,
       /model .{1,200} (?:not found|does not exist)|models\/.{1,200} is not found/i,
-      // Matches error codes of OpenAI's Responses API, a dozen of which are about images.
+      // Matches error codes of OpenAI's Responses API, including a dozen about images.
       /^data_residency_mismatch$|^\w*image\w*$/,
     ],
   },
