@@ -122,7 +122,18 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const { ended = "complete", spent } = budget;
   const durationMs = Math.round(clock.now() - startedAt);
   const facts = { name, trials, passRate, resumed, ended, startedAt: startTime, durationMs };
-  return makeReport(plans, facts, spent);
+  const report = makeReport(plans, facts, spent);
+  return { ...report, warnings: [...report.warnings, ...findUncounted(report, limits)] };
+}
+
+/** Warns about a limit that cannot end the evaluation, because the model is called without a run of the trial. */
+function findUncounted({ cases }: EvalReport, { maxCostUSD, maxTokens }: EvalLimits): readonly string[] {
+  const judged = cases.flatMap(({ trials }) => trials).filter(({ status }) => status !== "error");
+  const isCounted = judged.length === 0 || judged.some(({ endings }) => endings.length > 0);
+  if (isCounted || (maxCostUSD ?? maxTokens) === undefined) return [];
+  return [
+    "No trial has run the loop with trial.options, so no tokens and costs are counted, and limits.maxCostUSD and limits.maxTokens have no effect.",
+  ];
 }
 
 type Options = EvalOptions & Pick<Evaluation, "name">;

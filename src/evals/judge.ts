@@ -119,7 +119,8 @@ const scoreSchema: StandardSchema<unknown, Verdict> = argumentSchema(
     required: ["reason", "grade"],
   },
   ({ reason, grade }): StandardResult<Verdict> => {
-    const found = grades.find((one) => one === grade);
+    // Small models often write "4".
+    const found = grades.find((one) => String(one) === String(grade));
     if (typeof reason !== "string") return issue("must be a string", "reason");
     return found === undefined
       ? issue("must be a whole number from 1 to 5", "grade")

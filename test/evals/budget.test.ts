@@ -41,3 +41,21 @@ describe("limits.maxCostUSD", () => {
     expect(report.ended).toBe("cost-unknown");
   });
 });
+
+it.for([
+  [{ maxCostUSD: 1 }, 1],
+  [{ maxTokens: 1 }, 1],
+  [{ concurrency: 1 }, 0],
+] as const)("evaluate: warns if it cannot count what the limits %o are about", async ([limits, count]) => {
+  const evaluation = defineEvaluation({
+    name: "own",
+    cases: [{ id: "a" }],
+    directory: false,
+    run: () => "right",
+    check: (said) => said === "right",
+  });
+  const { warnings } = await evaluate(evaluation, { limits });
+  expect(warnings).toEqual(
+    Array.from({ length: count }, () => expect.stringMatching(/^No trial has run the loop with trial.options/)),
+  );
+});

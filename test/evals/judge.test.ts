@@ -10,7 +10,7 @@ const said = ({ messages }: ModelRequest): string => {
 };
 
 /** A judge whose model gives the grade that `grade` finds. */
-function judgeOf(grade: (asked: string) => number, options: Partial<Parameters<typeof createJudge>[0]> = {}) {
+function judgeOf(grade: (asked: string) => number | string, options: Partial<Parameters<typeof createJudge>[0]> = {}) {
   const provider = createMockProvider((request) => [
     text(JSON.stringify({ reason: "because", grade: grade(said(request)) })),
     usage({ inputTokens: 10, outputTokens: 10 }),
@@ -29,6 +29,12 @@ describe("createJudge", () => {
     expect(asked).toContain("<question>\nWhen?\n</question>");
     expect(asked).toContain("<good-answer>\nSoon.\n</good-answer>");
     expect(provider.requests[0]?.system).toContain("It is polite.");
+  });
+
+  it("takes a grade that the model wrote as text", async () => {
+    const { judge, provider } = judgeOf(() => "4");
+    expect(await judge.score("Wait.")).toMatchObject({ score: 0.75 });
+    expect(provider.requests).toHaveLength(1);
   });
 
   it("chooses between two answers, and reports a tie if their order decides", async () => {
