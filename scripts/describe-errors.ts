@@ -10,23 +10,60 @@ interface Message {
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
+/** Returns the value of a constant of the same file, such as `expected`, or of the first item of a list, such as `check[0]`. */
+function constantOf(node: ts.Node): ts.Expression | undefined {
+  if (ts.isElementAccessExpression(node)) {
+    const list = constantOf(node.expression);
+    return list !== undefined && ts.isArrayLiteralExpression(list) ? list.elements[0] : undefined;
+  }
+  if (!ts.isIdentifier(node)) return undefined;
+  let scope: ts.Node = node;
+  while (scope.parent !== undefined) {
+    scope = scope.parent;
+    if (!ts.isBlock(scope) && !ts.isSourceFile(scope)) continue;
+    const declared = scope.statements
+      .filter(ts.isVariableStatement)
+      .flatMap(({ declarationList }) => declarationList.declarations);
+    const found = declared.find(({ name }) => name.getText() === node.text);
+    if (found !== undefined) return found.initializer;
+  }
+  return undefined;
+}
+
 /** Returns the texts that an expression may have. Values that only a run knows are written as "…". */
 function textsOf(node: ts.Node): readonly string[] {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text];
   if (ts.isParenthesizedExpression(node)) return textsOf(node.expression);
   if (ts.isConditionalExpression(node)) return [...textsOf(node.whenTrue), ...textsOf(node.whenFalse)];
   if (ts.isTemplateExpression(node))
-    return [node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join("")];
-  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return [];
-  const [left = "…"] = textsOf(node.left);
-  const [right = "…"] = textsOf(node.right);
-  return [left + right];
+    return [node.head.text + node.templateSpans.map(({ expression, literal }) => knownText(expression) + literal.text).join("")];
+  return ts.isBinaryExpression(node) ? textsOfSum(node) : textsOfConstant(node);
+}
+
+function textsOfConstant(node: ts.Node): readonly string[] {
+  const value = constantOf(node);
+  return value === undefined ? [] : textsOf(value);
+}
+
+function textsOfSum({ left, right, operatorToken }: ts.BinaryExpression): readonly string[] {
+  if (operatorToken.kind !== ts.SyntaxKind.PlusToken) return [];
+  const [first = "…"] = textsOf(left);
+  const [second = "…"] = textsOf(right);
+  return [first + second];
+}
+
+/** Returns the text of a value in a message if it is a constant, and otherwise "…". */
+function knownText(node: ts.Expression): string {
+  const value = constantOf(node);
+  const [text = "…"] = value === undefined || ts.isConditionalExpression(value) ? [] : textsOf(value);
+  return text.includes("…") ? "…" : text;
 }
 
 const tidy = (text: string): string =>
   text
     .replaceAll(/…(?:[.\s]*…)+/g, "…")
     .replaceAll("…..", "….")
+    .replace(/([.!?]) ….$/, "$1 …")
     .trim();
 
 /** The texts of a function that returns a message. */
@@ -44,7 +81,12 @@ function returnsOf(node: ts.Node): readonly string[] {
 function propertiesOf(node: ts.Expression | undefined): ReadonlyMap<string, ts.Expression> {
   const properties: readonly ts.ObjectLiteralElementLike[] =
     node !== undefined && ts.isObjectLiteralExpression(node) ? node.properties : [];
-  return new Map(properties.filter(ts.isPropertyAssignment).map(({ name, initializer }) => [nameOf(name), initializer]));
+  return new Map(
+    properties.flatMap((property) => {
+      if (ts.isPropertyAssignment(property)) return [[nameOf(property.name), property.initializer] as const];
+      return ts.isShorthandPropertyAssignment(property) ? [[nameOf(property.name), property.name] as const] : [];
+    }),
+  );
 }
 
 const nameOf = (name: ts.PropertyName): string => (ts.isStringLiteral(name) ? name.text : name.getText());
@@ -53,18 +95,34 @@ const withCode = (texts: readonly string[], code: string): readonly Message[] =>
   texts.map((text) => ({ text: tidy(text), code }));
 
 /** Messages of LoopError whose text depends on `problem`: the places that set it have the words. */
-const frames: { readonly [code: string]: (problem: string) => string } = {
-  "invalid-option": (problem) => `Option … is …, but must be ${problem}.`,
+const frames: { readonly [code: string]: (problem: string, place: string, received: string) => string } = {
+  "invalid-option": (problem, option, received) => `Option ${option} is ${received}, but must be ${problem}.`,
   "invalid-tool": (problem) => `Tool … ${problem}.`,
   "invalid-schema": (problem) => `The input schema of tool … ${problem}.`,
   "invalid-messages": (problem) => `Message … ${problem}.`,
   "invalid-decision": (problem) => `The decision about call … ${problem}.`,
   "journal-refused": (problem) => `The file … cannot be used as a journal: ${problem}.`,
-  "journal-damaged": (problem) => `The journal … is damaged: … ${problem}.`,
+  "journal-damaged": (problem, place) =>
+    `The journal ${place === "…" ? "is damaged: the record" : "… is damaged: line"} … ${problem}.`,
   "log-damaged": (problem) => `…: ${problem}.`,
   "rerun-refused": (problem) => `The run cannot be repeated from iteration …: ${problem}.`,
   "conversation-refused": (problem) => `Conversation … ${problem}.`,
 };
+
+function readLoopError(code: string, details: ReadonlyMap<string, ts.Expression>): readonly Message[] {
+  const read = (name: string): readonly string[] => {
+    const value = details.get(name);
+    return value === undefined ? [] : textsOf(value);
+  };
+  const [option] = read("option");
+  const place = details.has("line") ? "line" : option === undefined ? "…" : `"${option}"`;
+  const [received = "…", ...others] = read("received");
+  const texts = details.has("problem") ? read("problem") : read("expected");
+  return withCode(
+    texts.map((text) => frames[code]?.(text, place, others.length > 0 ? "…" : received) ?? text),
+    code,
+  );
+}
 
 function readNew(node: ts.NewExpression): readonly Message[] {
   const [first, second] = node.arguments ?? [];
@@ -72,14 +130,7 @@ function readNew(node: ts.NewExpression): readonly Message[] {
   if (first === undefined) return [];
   if (name === "LoopError") {
     const [code = ""] = textsOf(first);
-    const details = propertiesOf(second);
-    const problem = details.get("problem") ?? details.get("expected");
-    return problem === undefined
-      ? []
-      : withCode(
-          textsOf(problem).map((text) => frames[code]?.(text) ?? text),
-          code,
-        );
+    return readLoopError(code, propertiesOf(second));
   }
   if (name === "RequestError" && second !== undefined) return withCode(textsOf(second), `RequestError ${first.getText()}`);
   return /^(?:Type|Range)?Error$/.test(name) ? withCode(textsOf(first), name) : [];
@@ -125,10 +176,14 @@ function readCodes(): readonly (readonly [code: string, comment: string])[] {
   return details.members.filter(ts.isPropertySignature).map((member) => [nameOf(member.name), commentOf(member)] as const);
 }
 
-/** Leaves out parts of messages: they begin with a small letter, or have hardly any words. */
+/** Leaves out parts of messages: they begin with a small letter, have hardly any words, or do not say what is expected. */
 function isWhole({ text, code }: Message): boolean {
   const words = text.match(/\p{L}{2,}/gu)?.length ?? 0;
-  return words > 3 && (/^[a-z]/.test(code) || /^(?:["\p{Lu}…]|\w+\()/u.test(text));
+  return (
+    words > 3 &&
+    !/^Option .* is …, but must be (?:…|.* of them)\.$/.test(text) &&
+    (/^[a-z]/.test(code) || /^(?:["\p{Lu}…]|\w+\()/u.test(text))
+  );
 }
 
 /** Returns the page. Messages that begin with a value are sorted by their first word. */

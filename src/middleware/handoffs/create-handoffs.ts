@@ -203,7 +203,7 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;
-  const expected = 'an array of tools, and names of tools in "tools" of the run';
+  const expected = 'an array of tools, or of names in the "tools" of the run';
   const received = `an array with ${quote(cutText(missing, 60))}, which is not in "tools"`;
   throw new LoopError("invalid-option", { option: `agents.${name}.tools`, expected, received });
 }

@@ -65,7 +65,7 @@ function recordRun(run: LoggedRun, tracing: TracingOptions): void {
     if (!(error instanceof TypeError)) throw error;
     throw new LoopError(
       "log-damaged",
-      { path: "run log", problem: `the run "${run.runId}" has a line that does not fit` },
+      { path: "run log", problem: `the run "${run.runId}" has an invalid line` },
       { cause: error },
     );
   }

@@ -119,7 +119,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error")
-      throw invalidOption("redact", "a function that turns an error chunk into an error chunk", written);
+      throw invalidOption("redact", "a function that returns an error chunk when it gets one", written);
     this.#tell({ type: "threw", error: written.error });
     return this.#tape.redact === undefined ? error : toThrown(written.error);
   }

@@ -252,7 +252,7 @@ describe("recordSpans", () => {
     const wrong = lines.map((line) => line.replace(/"reason":\{[^}]*\},/, ""));
     const { provider } = setUpTracing();
     expect(() => recordSpans(parseRunLog(wrong.join("")), { tracerProvider: provider })).toThrow(
-      'run log: the run "r" has a line that does not fit.',
+      'run log: the run "r" has an invalid line.',
     );
   });
 });
