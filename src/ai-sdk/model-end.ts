@@ -141,12 +141,12 @@ const rareWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in v2, "other" without
- * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the option `finishReasons` maps
- * them.
+ * Reads the finish reason, or returns undefined if the stream was cut off. Provider packages report a finish reason even then:
+ * "unknown" in v2, "other" without `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the
+ * option `finishReasons` maps them.
  *
- * The finish reason of the service is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or "other",
- * Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with calls may become "tool-calls".
+ * The finish reason of the service is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or
+ * "other", Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with calls may become "tool-calls".
  */
 export function readFinish(said: unknown, words: FinishWords = new Map()): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };

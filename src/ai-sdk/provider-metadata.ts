@@ -33,7 +33,7 @@ interface MetadataContent {
 }
 
 /**
- * Returns undefined if the message must be rebuilt from its text and calls.
+ * Reads a message's own parts. Returns undefined if the message must be rebuilt from its text and calls.
  *
  * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have
  * the same text and calls as the message. Text or calls differ if the message was edited, if a call got another id, or if a

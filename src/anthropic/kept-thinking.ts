@@ -26,7 +26,7 @@ export interface KeptThinking {
   strip(wire: WireMessage, message: Message | undefined): WireMessage;
 }
 
-/** Reports that the adapter left out thinking, because the request before it had changed. */
+/** A change that says that the adapter left out thinking, because the request before it had changed. */
 export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
 
 export function createKeptThinking(): KeptThinking {

@@ -93,7 +93,7 @@ export function createStopSignal(from: Signals = process): AbortSignal {
   return stop.signal;
 }
 
-/** Ends the process after its output was written, although modules of users may keep servers and timers open. */
+/** Ends the process once its output is written, although the user's modules may keep servers and timers open. */
 export async function endProcess(exitCode: number): Promise<void> {
   const written = (stream: NodeJS.WriteStream): Promise<void> => new Promise((settle) => void stream.write("", () => settle()));
   await Promise.all([written(process.stdout), written(process.stderr)]);

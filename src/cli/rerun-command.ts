@@ -83,7 +83,7 @@ async function callFactory(factory: Factory, given: string, facts: ModuleFacts):
 interface Sdk {
   readonly packageName: string;
   readonly client: string;
-  /** The environment variables that may hold the key, the preferred one first. */
+  /** The environment variables that may contain the key, with the preferred one first. */
   readonly keys: readonly string[];
   create(client: unknown, model: string): Provider;
 }

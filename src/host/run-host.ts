@@ -174,7 +174,7 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields
   join(options?: JoinOptions): HostedStream<T>;
 }
 
-/** The answer of `host.start`. */
+/** The answer that `host.start` returns. */
 export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   /**
    * The run has begun, and its beginning is stored. If `repeated` is true, the conversation already contained the message, and the run is the
@@ -209,16 +209,16 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
   /** The start was refused, because the host is closed. An endpoint can answer with 503. */
   | { readonly kind: "closed" };
 
-/** The answer of `host.cancel`. "busy" means that a run of the conversation is live, in this or another process. */
+/** The answer that `host.cancel` returns. "busy" means that a run of the conversation is live, in this or another process. */
 export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
 
 /**
- * The answer of `host.remove`. "unknown" means that the conversation does not exist: the id may be wrong. "busy" means that a run of the
+ * The answer that `host.remove` returns. "unknown" means that the conversation does not exist: the id may be wrong. "busy" means that a run of the
  * conversation is live, in this or another process.
  */
 export type RemoveAnswer = "removed" | "unknown" | "busy" | "closed";
 
-/** The answer of `host.resume`. */
+/** The answer that `host.resume` returns. */
 export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   | ({ readonly kind: "started" } & HostedRun<Output, T, Fields>)
   | Extract<StartAnswer, { readonly kind: "busy" | "closed" }>

@@ -76,7 +76,7 @@ export class Activity {
   takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
   /** The ending that an inner call has caused. It ends the run even if the surrounding code catches the error. */
   ends: Ending | undefined;
-  /** Called when no work of the core is in progress for the activity. */
+  /** Called when none of the loop's own work for the activity is in progress. */
   onIdle: (() => void) | undefined;
   /** The time limits of the activity's tool. Undefined until the tool begins. */
   deadline: Deadline | undefined;

@@ -17,11 +17,11 @@ export interface Watched {
   /** The hook that is running or waiting now. */
   readonly hook: string;
   readonly call?: ToolCall | undefined;
-  /** The time at which the activity's hooks last stopped waiting for the core. */
+  /** The time at which the loop last returned control to the activity's hooks. */
   idleSince: number;
   /** True while the activity's hooks wait for the core or the tool. */
   readonly isInside: boolean;
-  /** True while the activity does work that ends without the help of other calls. */
+  /** True while the activity does work that can end without other calls. */
   readonly isWorking: boolean;
   close(): void;
 }

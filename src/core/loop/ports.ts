@@ -65,7 +65,7 @@ export interface ToolCallPorts extends PreparePorts {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** The requests in the messages to a run. */
+/** The actions that the messages to a run request. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
   readonly interrupted?: Ending | undefined;

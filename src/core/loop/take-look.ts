@@ -76,7 +76,7 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   return { ...facts, ending, ...(isExhausted(state, seen, limits) && { isExhausted: true }) };
 }
 
-/** True for endings about which middleware is not asked. */
+/** True for endings that middleware is not asked about. */
 export function isFinal({ status }: Ending): boolean {
   return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }

@@ -33,7 +33,7 @@ function toCall({ id }: Wait, shown: Shown, was: ShownTool | undefined): Omit<Wa
   return { id, callId, name, args, ...(toolChanges.length > 0 && { toolChanges }) };
 }
 
-/** Returns the reason that users see. */
+/** Converts an ending's internal reason to the one that users see. */
 export function toReason(reason: Ending["reason"]): EndReason {
   if (!("waits" in reason)) return reason;
   const calls = reason.waits.map(toWaitingCall);

@@ -127,8 +127,8 @@ export interface IterationAnswer {
 }
 
 /**
- * Controls a running loop from outside. Created by `createLoopControl`. Methods return "finished" instead of "accepted" if the
- * it is already decided how the run ends.
+ * Controls a running loop from outside. Created by `createLoopControl`. Methods return "finished" instead of "accepted" if it is already
+ * decided how the run ends.
  */
 export interface LoopControl {
   /**

@@ -141,11 +141,11 @@ export interface StopContext {
  * it reserves from, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
-  /** Tokens of `limits.maxTokens`. */
+  /** The number of tokens to reserve from `limits.maxTokens`. */
   readonly tokens?: number | undefined;
-  /** USD of `limits.maxCostUSD`. */
+  /** The amount in USD to reserve from `limits.maxCostUSD`. */
   readonly costUSD?: number | undefined;
-  /** Milliseconds of `limits.wallClockMs`. Tool calls that are still running when this time begins end as timed out. */
+  /** The milliseconds to reserve from `limits.wallClockMs`. Tool calls that are still running when this time begins end as timed out. */
   readonly ms?: number | undefined;
 }
 

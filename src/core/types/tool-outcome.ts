@@ -188,7 +188,7 @@ export type ContextRelease = "all" | readonly string[];
 
 /** One handoff: the run continued as another agent. */
 export interface Handoff {
-  /** The names of the agents. */
+  /** The agent that handed off. `to` is the agent that took over. */
   readonly from: string;
   readonly to: string;
   /** The reason that the model gave. */

@@ -97,7 +97,7 @@ export interface DurableJoinOptions extends JoinOptions {
   readonly endsWhenWaiting?: boolean | undefined;
 }
 
-/** The answer of `start`. */
+/** The answer that `start` returns. */
 export type DurableStartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** If `repeated` is true, the conversation already contained the message, and the run is the one that this message started. */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun<Output, T>)
@@ -106,7 +106,7 @@ export type DurableStartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** The start was refused, because the conversation has a live run. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string };
 
-/** The answer of `resume`. */
+/** The answer that `resume` returns. */
 export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   | ({ readonly kind: "started" } & DurableHostedRun<Output, T>)
   /** The conversation does not exist, or its last run has ended. Nothing was changed. */
