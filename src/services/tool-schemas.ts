@@ -18,12 +18,12 @@ export function createConverter(convert: (root: JsonSchema) => unknown): ToolCon
   });
 }
 
-/** Leaves out the patterns that match `refused`. */
+/** Returns a converter that removes the patterns in a tool's schema that match `refused`. */
 export function withoutPatterns(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => dropPatterns(schema, refused)));
 }
 
-/** Leaves out patterns like `withoutPatterns`, and gives arrays without `items` a schema that accepts everything. */
+/** Returns a converter that removes patterns like `withoutPatterns`, and gives arrays without `items` a schema that accepts everything. */
 export function withItems(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => addItems(dropPatterns(schema, refused))));
 }
@@ -100,7 +100,10 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
 /** The maximum number of enum values to list in a description. A longer list would cost more tokens than it is worth. */
 const maxListed = 50;
 
-/** Replaces recursive schemas, and schemas deeper than `levels`, with a schema that accepts everything. The root is level 1. */
+/**
+ * Returns a converter that replaces recursive schemas, and schemas deeper than `levels`, with a schema that accepts everything. The root is
+ * level 1.
+ */
 export function withoutDepth(levels: number): ToolConverter {
   return createConverter((root) => {
     const cycles = findCycles(root);

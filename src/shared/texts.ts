@@ -20,7 +20,10 @@ export function textIn<Field extends string>(
   throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/** Represents content that the model produced but that is not shown. Compare by identity, because only this object has that meaning. */
+/**
+ * A chunk that stands for content that the model produced but that is not shown. Compare it by identity, because other chunks may look the
+ * same.
+ */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 const bookkeeping: ReadonlySet<ModelChunk["type"]> = new Set(["usage", "request-adjusted", "attempt-start", "attempt-discarded"]);

@@ -81,7 +81,7 @@ export class AnswerIds {
   }
 }
 
-/** True for the finish reasons of an answer that ended normally. */
+/** True if an answer with this finish reason ended normally. */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }

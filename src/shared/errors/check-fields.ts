@@ -5,7 +5,7 @@ import { memoize } from "../promises.ts";
 import { type Advice, type AdvisedOption, edges } from "../edges.ts";
 import { invalidOption, LoopError } from "./loop-error.ts";
 
-/** The rule for a number. Unless the rule says otherwise, the number must be whole and at most `Number.MAX_SAFE_INTEGER`, or `Infinity`. */
+/** The rule for a number. By default, the number must be whole and at most `Number.MAX_SAFE_INTEGER`, or `Infinity`. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
