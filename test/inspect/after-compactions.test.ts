@@ -65,7 +65,7 @@ describe("a run with a compaction before its first request", () => {
     middleware: [compactMessages({ when: 500, keep: 20 })],
   });
 
-  it("has a readable log of its journal", async () => {
+  it("has a journal that converts to a readable log", async () => {
     const { journalLog } = await record(options());
     expect(journalLog.runs[0]).toMatchObject({ provider: "mock", compactions: [{ iteration: 0, outcome: "compacted" }] });
   });

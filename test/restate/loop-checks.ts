@@ -196,7 +196,7 @@ async function checkSameId(): Promise<void> {
 async function checkInvalid(): Promise<void> {
   const refused = (option: string) => ({ code: "invalid-option", details: { option } });
   for (const id of ["", ".", "..", "a\0b"]) await rejects(rooms.start(id, { question: "?" }), hasFields(refused("id")));
-  throws(() => rooms.events("run-1", { from: -1 }), /Option "from" must be a whole number of at least 0/);
+  throws(() => rooms.events("run-1", { from: -1 }), /Option "from" is -1, but must be a whole number of at least 0/);
   equal(await rooms.status("run-x"), undefined);
   const calls = [rooms.result("run-x"), rooms.kill("run-x"), rooms.retry("run-x"), rooms.events("run-x").next()];
   for (const call of await Promise.allSettled(calls)) checkFields(call, { status: "rejected", reason: refused("id") });
