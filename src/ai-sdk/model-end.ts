@@ -54,7 +54,7 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Reads raw chunks of Chat Completions, Responses and Gemini. */
+/** Reads how an answer ends from raw chunks of Chat Completions, Responses and Gemini. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;

@@ -47,7 +47,7 @@ export interface RunFilter {
   readonly loop?: string | undefined;
   /** The state of the runs to list. Default: all states. */
   readonly state?: DurableRun["state"] | undefined;
-  /** Only runs that started before this time. Default: no limit. */
+  /** Lists only runs that started before this time. Default: no limit. */
   readonly startedBefore?: Date | undefined;
   /** The maximum number of runs. Default 100. */
   readonly limit?: number | undefined;

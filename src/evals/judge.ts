@@ -84,7 +84,7 @@ export class JudgeError extends Error {
   }
 }
 
-/** Also true for an error of another copy of this module: a program in CommonJS has its own, beside that of the command line. */
+/** True for a JudgeError, even from another copy of this module: a CommonJS program loads a different copy than the command line. */
 export function isJudgeError(error: unknown): error is JudgeError {
   return error instanceof Error && error.name === "JudgeError";
 }

@@ -81,7 +81,7 @@ export interface MetadataFields {
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 
-/** Ignores metadata from another server or model, because a signature is only valid where it was made. */
+/** Reads a message's metadata. Ignores metadata from another server or model, because a signature is only valid where it was made. */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

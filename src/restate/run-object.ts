@@ -33,7 +33,7 @@ export interface ObjectPorts {
   readonly retentionMs: number;
 }
 
-/** The answer of `begin` if the run has failed and has not been retried. */
+/** Returned by `begin` if the run has failed and has not been retried. */
 export interface FailedBefore {
   readonly failure: string;
 }

@@ -104,8 +104,8 @@ class Turns {
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, tools need not wait until hooks have seen all calls. With many calls they still wait, because each call would
-    // otherwise check all earlier ones.
+    // Without hooks, tools need not wait until hooks have seen all calls. With 17 or more calls they still wait, because checking all
+    // earlier calls for each one would be slow.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
   }

@@ -21,7 +21,7 @@ export interface ResultPipeline {
 
 /** Shortens large results, for example with another model. */
 export interface ResultExtractor {
-  /** Only results with more estimated tokens than this are extracted. Default 15,000. */
+  /** The size above which results are extracted, in estimated tokens. Default 15,000. */
   readonly threshold?: number | undefined;
   /** Returns the important part of a result, and optionally the usage of the extraction. */
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
@@ -48,7 +48,7 @@ export interface ExtractedResult {
 
 /** Stores large results outside the transcript. */
 export interface ResultCacher {
-  /** Only results with more estimated tokens than this are stored. The size is measured after the other stages. Default 2,000. */
+  /** The size above which results are stored, in estimated tokens. It is measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
   /** The name of the tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;

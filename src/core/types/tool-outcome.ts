@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** This trait and `requiresFollowUp` decide whether a run continues. A replay uses the recorded values. */
+  /** Recorded, like `requiresFollowUp`, because it decides whether a run continues, and a replay must decide the same. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }

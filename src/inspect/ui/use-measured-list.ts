@@ -179,7 +179,7 @@ export class ListLayout {
     this.#held = { index, below: position - this.topOf(index) };
   }
 
-  /** Holds an item with its top at the top of the visible part. */
+  /** Holds an item, so that its top stays at the top of the visible part. */
   hold(index: number): void {
     this.#held = { index, below: 0 };
   }

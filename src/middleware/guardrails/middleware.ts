@@ -132,7 +132,7 @@ async function askAll(
   );
 }
 
-/** Adds the records to the answer, and the ending if a check stopped the stream. */
+/** Adds the checks' records to the answer, and an ending if a check stopped the stream. */
 function judge({ notes, ...answer }: Answer, input: readonly GuardrailRecord[], at: Recorder): Answer {
   const { [name]: note, ...others } = notes ?? {};
   const output = note === undefined ? [] : readRecords(note);

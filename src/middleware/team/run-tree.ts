@@ -12,7 +12,7 @@ export interface RunNode {
   readonly task: string | undefined;
   /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
-  /** Why the run ended. Undefined until then. */
+  /** Why the run ended. Undefined while it is running. */
   readonly reason: EndReason["kind"] | undefined;
   /** The names of the running tools, without calls that contain nested runs. */
   readonly tools: readonly string[];

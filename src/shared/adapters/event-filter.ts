@@ -9,7 +9,7 @@ const tailLength = 4_096;
 
 const maxSaidLength = 1_000;
 
-/** Keeps the last characters of an event stream, which may contain something that an SDK does not pass on. */
+/** Remembers the last characters of an event stream, because an SDK may not pass on everything in them. */
 export class EventTail {
   readonly #decoder = new TextDecoder();
   #text = "";
