@@ -7,7 +7,7 @@ import { defineEvaluation, type Evaluation } from "../evals/evaluation.ts";
 import { CliError, messageOf, wrongUsage } from "./cli-io.ts";
 import { importModule } from "./import-module.ts";
 
-const isEvalFile = (name: string): boolean => /\.eval\.m?[jt]s$/.test(name);
+const isEvalFile = (name: string): boolean => /\.eval\.[cm]?[jt]s$/.test(name);
 
 /** Returns the paths of the evaluation files, relative to `cwd`. A given path may be a folder. Without paths, searches `cwd`. */
 export async function findEvalFiles(given: readonly string[], cwd: string): Promise<readonly string[]> {
