@@ -306,7 +306,9 @@ describe("the hook stream", () => {
 });
 
 it("a run with an eager tool needs eagerTools()", async () => {
-  await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow("a list with eagerTools()");
+  await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow(
+    "a list without eagerTools(), but must be a list with it",
+  );
 });
 
 it.for<[title: string, traits: Partial<Tool>, problem: string]>([

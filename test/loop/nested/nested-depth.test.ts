@@ -121,7 +121,7 @@ it('runNested rejects with "depth-exceeded", "invalid-option" or "unknown-option
 
 it("runNested rejects a context that no run has created", async () => {
   const context = { context: undefined, idempotencyKey: "" };
-  await expect(runNested(context, { messages: question })).rejects.toThrow("Only the context of a tool");
+  await expect(runNested(context, { messages: question })).rejects.toThrow("Only a tool's context");
 });
 
 describe("the depth of a run that is started inside a tool", () => {

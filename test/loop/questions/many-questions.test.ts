@@ -24,7 +24,9 @@ describe("questions of one call that wait at the same time", () => {
     for (const [index, { id }] of asked.entries()) control.answer(id, { kind: "result", result: `Answer ${index}` });
     const answers = answersOf(await result)[0]?.result as readonly string[];
     expect([answers[0], answers[99]]).toEqual(["Answer 0", "Answer 99"]);
-    expect(answers.slice(100)).toEqual(Array.from({ length: 2 }, () => expect.stringContaining("already waits for 100 answers")));
+    expect(answers.slice(100)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringContaining("already waiting for 100 answers")),
+    );
   });
 
   it("are all withdrawn when the run is killed", async () => {
