@@ -70,8 +70,14 @@ function readNames(code: string): Names {
   const used = new Set<string>();
   const declared = new Set<string>();
   const imported = new Set<string>();
+  const addOwn = (node: ts.Node): void => {
+    if (ts.isIdentifier(node)) declared.add(node.text);
+    ts.forEachChild(node, addOwn);
+  };
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node) && !isKey(node)) (declares(node) ? declared : used).add(node.text);
+    // Names from other files of an example are its own.
+    if (ts.isImportDeclaration(node) && /^["']\./.test(node.moduleSpecifier.getText())) return addOwn(node);
     if (ts.isIdentifier(node) && (ts.isImportSpecifier(node.parent) || ts.isImportClause(node.parent))) imported.add(node.text);
     ts.forEachChild(node, visit);
   };

@@ -9,8 +9,8 @@ const histories = new Map<string, readonly Message[]>(); // in your program: a d
 /** POST /api/chat, for a page with `useChat`. Platforms that end a request with its response pass their `waitUntil`. */
 export async function answer(request: Request, waitUntil?: (work: Promise<unknown>) => void): Promise<Response> {
   try {
-    const { id, message } = await readUIChatRequest(request); // check here that the user may use the chat `id`
-    if (message === undefined) return new Response("There is no new message.", { status: 400 });
+    const { id, message, trigger } = await readUIChatRequest(request); // check here that the user may use the chat `id`
+    if (message === undefined || trigger !== "submit") return new Response("There is no new message.", { status: 400 });
     const messages = [...(histories.get(id) ?? []), message];
     const stream = streamToolLoop({ provider, tools, messages, signal: request.signal });
     const stored = stream.result.then(

@@ -8,8 +8,8 @@ import { isRequestError, pipeUIMessageStream, readUIChatRequest } from "turnwrig
 const histories = new Map<string, readonly Message[]>(); // in your program: a database
 
 async function answer(request: Request, response: Response): Promise<void> {
-  const { id, message } = await readUIChatRequest(request); // check here that the user may use the chat `id`
-  if (message === undefined) return void response.status(400).send("There is no new message.");
+  const { id, message, trigger } = await readUIChatRequest(request); // check here that the user may use the chat `id`
+  if (message === undefined || trigger !== "submit") return void response.status(400).send("There is no new message.");
   const stream = streamToolLoop({ provider, tools, messages: [...(histories.get(id) ?? []), message] });
   await pipeUIMessageStream(stream, response, { version: 7 }); // stops the run if the page disconnects
   histories.set(id, (await stream.result).messages);

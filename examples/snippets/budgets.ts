@@ -50,3 +50,27 @@ const { reason, costUSD, text: said } = await runToolLoop({ provider, tools, mes
 if (reason.kind === "max-cost") console.log(`${reason.spentUSD} of ${reason.limitUSD} USD are spent. So far: ${said}`);
 // #endregion budget
 assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350", "Still searching."]);
+
+{
+  const provider = createMockProvider([[text("Done."), usage({ inputTokens: 10_000, outputTokens: 500 })]], {
+    id: "openai",
+    model: "gpt-5",
+  });
+  const table = new Map([["ada", 0.9]]);
+  const spentToday = async (user: string): Promise<number> => table.get(user) ?? 0;
+  const addSpending = async (user: string, costUSD: number): Promise<unknown> =>
+    table.set(user, (await spentToday(user)) + costUSD);
+  // #region per-user
+  async function answerFor(user: string): Promise<string> {
+    const leftUSD = 1 - (await spentToday(user)); // from a table of yours
+    if (leftUSD <= 0) return "Your budget for today is used up.";
+    const result = await runToolLoop({ provider, messages, pricing: genaiPrices(), limits: { maxCostUSD: leftUSD } });
+    await addSpending(user, result.knownCostUSD); // runs at the same time may together exceed the budget
+    return result.text;
+  }
+  // #endregion per-user
+  assert.equal(await answerFor("ada"), "Done.");
+  assert.equal(table.get("ada")?.toFixed(4), "0.9175");
+  table.set("ada", 1);
+  assert.equal(await answerFor("ada"), "Your budget for today is used up.");
+}

@@ -38,11 +38,12 @@ const shown: string[] = [];
 const show = (part: string): void => void shown.push(part);
 
 // #region create
+const chats = fileConversationStore(directory);
 const conversation = createConversation({
   id: "chat-17",
-  store: fileConversationStore(directory),
+  store: chats,
   options: { provider, tools, middleware: [compactMessages({ when: 50_000, keep: 10_000 })] },
-  journal: (runId) => fileJournal(join(directory, `${runId}.journal.jsonl`)),
+  journal: chats.journal, // survives a crash; old journals are removed
 });
 const first = await conversation.send("Do I need a coat in Oslo?"); // a LoopResult
 // #endregion create
@@ -103,8 +104,7 @@ assert.equal(answers.filter((response) => response.status === 409).length, 1);
 /** `pool` is a pool of `pg`. The journals let another process resume a run. */
 function openChat(id: string, pool: Pool) {
   const chats = postgresConversationStore(pool);
-  const { journal, removeJournal } = chats;
-  return createConversation({ id, store: chats, journal, removeJournal, options: { provider, tools } });
+  return createConversation({ id, store: chats, journal: chats.journal, options: { provider, tools } });
 }
 // #endregion postgres
 assert.equal(openChat("chat-20", { query: async () => ({ rows: [] }) } as unknown as Pool).id, "chat-20");

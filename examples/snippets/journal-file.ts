@@ -1,7 +1,7 @@
 // A run with a journal file: resumed after a crash, without secrets in the file, and replayed.
 
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
@@ -105,6 +105,29 @@ const file = join(folder, "order-12.jsonl");
   const { status } = await inspectJournal(withBlobs(fileJournal(path), { store }));
   assert.deepEqual([status, readdirSync(join(folder, "blobs")).length], ["completed", 1]);
   assert.ok(readFileSync(path).length < 5_000);
+}
+
+{
+  const records = readFileSync(file, "utf8").split("\n");
+  const runs = join(folder, "runs");
+  mkdirSync(runs);
+  writeFileSync(join(runs, "order-12.jsonl"), `${records.slice(0, 4).join("\n")}\n`); // as if the process had been killed
+  const answered: string[] = [];
+  {
+    const folder = runs;
+    const provider = createMockProvider([text("It is on its way.")]);
+    // #region unfinished
+    for (const name of readdirSync(folder).filter((each) => each.endsWith(".jsonl"))) {
+      const journal = fileJournal(join(folder, name));
+      const { status, runId, initialMessages } = await inspectJournal(journal);
+      if (status !== "running") continue; // it has ended, or waits for a decision
+      const result = await runToolLoop({ provider, tools, messages: initialMessages, runId, journal });
+      console.log(runId, result.status);
+    }
+    // #endregion unfinished
+    answered.push((await inspectJournal(join(folder, "order-12.jsonl"))).status);
+  }
+  assert.deepEqual(answered, ["completed"]);
 }
 
 rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 // Uses the tools of an MCP server. The server is MCP's reference server, in a separate process without environment variables.
 
 import assert from "node:assert/strict";
-import { Client } from "@modelcontextprotocol/client";
+import { createServer } from "node:http";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { runToolLoop } from "turnwright";
 import { createMcpRegistry } from "turnwright/mcp";
@@ -71,3 +72,24 @@ const calling = createMockProvider([toolCall("echo", { message: "Hi" }), text("D
 const { calls } = await runToolLoop({ provider: calling, tools: lasting, messages });
 assert.equal(calls[0]?.outcome, "completed");
 await client.close();
+
+// #region http
+/** Connects to a server on another machine. */
+async function connectOverHttp(url: string, token: string): Promise<Client> {
+  const remote = new Client({ name: "my-app", version: "1.0.0" });
+  const headers = { authorization: `Bearer ${token}` };
+  await remote.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  return remote;
+}
+// #endregion http
+let authorization: string | undefined;
+const server = createServer((request, response) => {
+  ({ authorization } = request.headers);
+  response.writeHead(401).end();
+});
+await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+const address = server.address();
+const port = typeof address === "object" ? address?.port : undefined;
+await assert.rejects(connectOverHttp(`http://127.0.0.1:${port}/mcp`, "secret"));
+assert.equal(authorization, "Bearer secret");
+server.close();

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import {
+  createLoopControl,
   createLoopEvents,
   defineTool,
   memoryJournal,
@@ -227,4 +228,27 @@ orders = 0;
   // The calls of the removed tool have ended.
   const deployed = await runToolLoop({ ...options, tools: [], provider, journal: storeJournal(store) });
   assert.equal(deployed.text, again.text);
+}
+
+{
+  const provider = createMockProvider([toolCall("wait"), text("It is on its way.")]);
+  const wait = defineTool({
+    name: "wait",
+    description: "Waits",
+    inputSchema: { type: "object" },
+    execute: () => new Promise((resolve) => void setTimeout(resolve, 5, "Done.")),
+  });
+  const tools = [wait];
+  const journals = new Map([["order-9", memoryJournal()]]);
+  const store = { journal: (runId: string) => journals.get(runId) };
+  // #region drain
+  async function goOn(runId: string, leftMs: number): Promise<"ended" | "again"> {
+    const control = createLoopControl();
+    const timer = setTimeout(() => control.drain(), leftMs - 10_000); // time for the iteration that is running
+    const { reason } = await runToolLoop({ provider, tools, messages, runId, journal: store.journal(runId), control });
+    clearTimeout(timer);
+    return reason.kind === "drained" ? "again" : "ended"; // "again": the next request calls it once more
+  }
+  // #endregion drain
+  assert.deepEqual([await goOn("order-9", 10_000), await goOn("order-9", 60_000)], ["again", "ended"]);
 }

@@ -105,10 +105,10 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
 
 {
   const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
-  const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
   const shown: unknown[] = [];
   const show = (value: unknown): unknown => shown.push(value);
   // #region take
+  const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
   const partial = createPartialOutput(output);
   for await (const event of streamToolLoop({ provider, messages, middleware: [output] })) {
     const value = partial.take(event);

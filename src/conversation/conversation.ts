@@ -60,7 +60,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
    * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws,
-   * the conversation tries again after a later run. Default: journals are kept.
+   * the conversation tries again after a later run. Default: `store.removeJournal` with `journal: store.journal`; otherwise journals are
+   * kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**

@@ -128,7 +128,9 @@ class StoredChat {
 
   constructor(given: ConversationOptions) {
     this.id = given.id;
-    this.#given = given;
+    const { store, journal } = given;
+    // A store that makes the journals can also remove them.
+    this.#given = journal === store.journal ? { removeJournal: store.removeJournal, ...given } : given;
   }
 
   async send(message?: NewMessages, own: object = {}): Promise<LoopResult> {

@@ -26,6 +26,17 @@ describe("fileConversationStore", () => {
     expect(modes).toEqual([0o700, 0o600]);
   });
 
+  it("removes the journals that it has created, and keeps that of the last run", async () => {
+    const folder = makeFolder();
+    const store = fileConversationStore(folder, { fsync: false });
+    const options = { provider: answer };
+    const conversation = createConversation({ id: "chat-17", store, journal: store.journal, options });
+    for (const message of ["Is it on?", "And now?", "Still?"]) await conversation.send(message);
+    expect(readdirSync(folder)).toHaveLength(2);
+    await conversation.remove();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("adds new messages to the file without changing earlier ones", async () => {
     const folder = makeFolder();
     const conversation = open(folder);
