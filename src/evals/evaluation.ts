@@ -150,6 +150,11 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   setup?(item: Case): World | PromiseLike<World>;
   run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
   check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
+  /**
+   * True to check also a trial whose last run got no answer from the service, for example because a script plays a service that fails.
+   * Default false: such a trial is an error, because it says nothing about the agent.
+   */
+  readonly checkOutages?: boolean | undefined;
   /** Removes the world. Called after each trial that has one, even after an error. */
   teardown?(world: World): void | PromiseLike<void>;
 }
@@ -308,6 +313,7 @@ const evaluationChecks: FieldChecks<Evaluation> = {
   setup: is.fn,
   run: needed(is.fn),
   check: needed(is.fn),
+  checkOutages: is.flag,
   teardown: is.fn,
 };
 

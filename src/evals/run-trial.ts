@@ -314,7 +314,7 @@ interface Place {
 
 /** Runs and checks a trial. Never rejects. */
 async function judge<Case extends EvalCase, Result, World>(
-  { setup, run, check, teardown }: Evaluation<Case, Result, World>,
+  { setup, run, check, checkOutages, teardown }: Evaluation<Case, Result, World>,
   facts: Omit<Trial<World, Case>, "world">,
   { at, watch }: { readonly at: Place; readonly watch: Watch },
 ): Promise<Judged> {
@@ -329,8 +329,9 @@ async function judge<Case extends EvalCase, Result, World>(
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     at.step = "check";
     // Checks nothing without an answer: otherwise, an agent that does nothing could pass, and nobody would notice a wrong API key.
-    const checks = watch.outage === undefined ? await readChecks(() => check(ended, made.world, made)) : [];
-    const { outage } = watch;
+    const isJudged = checkOutages === true || watch.outage === undefined;
+    const checks = isJudged ? await readChecks(() => check(ended, made.world, made)) : [];
+    const outage = checkOutages === true ? undefined : watch.outage;
     judged = { result: ended, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };
   } catch (error) {
     judged = judgeError(error);

@@ -68,6 +68,25 @@ describe("errors of trials", () => {
     expect(new Set(statuses(report.cases[0]?.trials))).toEqual(new Set(["error"]));
   });
 
+  it("are judged despite a fault of the service with checkOutages", async () => {
+    const evaluation = defineEvaluation({
+      name: "faults",
+      cases: [{ id: "busy" }, { id: "calm" }],
+      directory: false,
+      checkOutages: true,
+      run: ({ id }, trial) =>
+        runToolLoop(
+          trial.options({
+            provider: createMockProvider([id === "busy" ? fail({ code: "overloaded" }) : text("Yes.")]),
+            messages: [{ role: "user", content: "?" }],
+          }),
+        ),
+      check: ({ status }, _world, { case: { id } }) => ({ told: (status === "error") === (id === "busy") }),
+    });
+    const report = await evaluate(evaluation);
+    expect([report.ok, report.totals.passed, report.totals.errors]).toEqual([true, 2, 0]);
+  });
+
   it("has no score in the mean if its teardown failed", async () => {
     const evaluation = defineEvaluation({
       name: "scores",
