@@ -51,7 +51,7 @@ const allEdges: Edges = {
 };
 
 /**
- * Adds the full messages of errors, with advice. Importing `turnwright` adds them in a program that is not bundled, and so does an entry
+ * Adds full error messages, with advice. Importing `turnwright` adds them in a program that is not bundled, and so does an entry
  * that works without it, such as `turnwright/testing`. A bundler leaves them out, so that a page or an edge function loads less.
  * To keep the messages in a bundle, call this function.
  *

@@ -3,7 +3,7 @@ import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /**
- * Returns an issue of an answer, checked with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again
+ * Returns an issue with an answer, checked with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again
  * with the complete schema.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {

@@ -8,7 +8,7 @@ export interface HandoffFold {
   readonly handoffs: Handoff[];
 }
 
-/** Applies the first handoff of a message, unless an earlier call still waits, because that call may be a handoff too. */
+/** Applies the first handoff in a message, unless an earlier call is still waiting, because that call may be a handoff too. */
 export function applyHandoff(own: HandoffFold, { lastBatch, iteration, messages }: State): void {
   const { agent: from } = own;
   if (from === undefined) return;

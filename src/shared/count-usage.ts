@@ -15,7 +15,7 @@ const countNames = [
   "reasoningTokens",
 ] as const;
 
-/** Creates a `Usage` from the count of each name. The first three counts must not be undefined. */
+/** Creates a `Usage` from the count for each name. The first three counts must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
   const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
   for (const name of countNames) usage[name] = countOf(name);
@@ -73,7 +73,7 @@ const counts = [
 ] as const;
 
 /**
- * Merges two usage reports of one stream. The later report is more exact, because some Gemini models first estimate the input tokens. An
+ * Merges two usage reports for one stream. The later report is more accurate, because some Gemini models first estimate the input tokens. An
  * earlier count is not replaced by a missing count, or by 0 input or output tokens, which some gateways send at the end.
  */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
@@ -94,7 +94,7 @@ function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWrit
   return read + written > input ? input + written : input;
 }
 
-/** The part of a run's state that counts its spending. */
+/** The part of a run's state that tracks its spending. */
 interface Spent {
   usage: Usage;
   costUSD: number | undefined;

@@ -39,9 +39,9 @@ export interface Edges {
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
   /** Explains why a tool must not defer its result, and what to do. */
   describeDeferral?(cause: DeferralCause, toolName: string): string;
-  /** Throws a clear error when a stop condition of the AI SDK reads `steps`. */
+  /** Throws a clear error when an AI SDK stop condition reads `steps`. */
   refuseSteps?(context: object): void;
-  /** Throws if an option of a run is wrong. Without this function, a run only checks that names are known and that limits are numbers. */
+  /** Throws if a run option is wrong. Without this function, a run only checks that names are known and that limits are numbers. */
   checkOptions?(options: unknown): void;
   /** Throws if the hooks that a middleware's `begin` returned are wrong. */
   checkHooks?(name: string, hooks: unknown): void;
@@ -70,7 +70,7 @@ export interface Edges {
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
-/** The methods, of a tool's context or of a recorder, whose arguments are checked. */
+/** The methods of a tool's context or a recorder whose arguments are checked. */
 export type CheckedMethod = "emit" | "wait";
 
 /** The reason why a tool must not defer its result. */

@@ -28,7 +28,7 @@ interface EventRow<Field extends string = string> {
   readonly log?: RunLogPlace;
   /** The fields that an outline shows after the call's name and id, in order. Default: none. */
   readonly facts?: readonly Field[];
-  /** True for an event that is one of many fragments. A replay may send other fragments, or none. */
+  /** True for an event that is one of many fragments. A replay may send different fragments, or none. */
   readonly isPiece?: true;
   /** True for an event for the server's logs. Pages get it only if the program asks for it. */
   readonly isInternal?: true;

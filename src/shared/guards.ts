@@ -36,7 +36,7 @@ export function setField<Value>(fields: { [field: string]: Value }, name: string
   else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Returns a weak map that all loaded copies of the package share. Choose another name if the format of the values changes. */
+/** Returns a weak map that all loaded copies of the package share. Choose a different name if the format of the values changes. */
 export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key, Value> {
   const key = Symbol.for(`turnwright.${name}`);
   const known: unknown = Reflect.get(globalThis, key);

@@ -40,7 +40,7 @@ export function parseToolArguments(text: string): ParsedArguments {
 
 /**
  * Like `JSON.parse`, but preserves the digits of large integers. JavaScript would change the id 2512292042121000001 to 2512292042121000000,
- * so the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
+ * so the tool would use a different id from the one that the model wrote (github.com/earendil-works/pi/issues/8943).
  */
 function parseExactly(text: string): unknown {
   const value: unknown = parseModelJson(text);
@@ -141,8 +141,8 @@ export function toJson(value: unknown, headroom = 0, isSorted = false): Json {
 const envelope = 32;
 
 /**
- * Converts a value to JSON text. The keys of each object are sorted, so that equal data gives equal text. Keys that are whole numbers
- * come first, as in each object. The value is copied with `toJson`, whose errors are thrown.
+ * Converts a value to JSON text. The keys of each object are sorted, so that equal data produces equal text. Keys that are whole numbers
+ * come first, as in any object. The value is copied with `toJson`, whose errors are thrown.
  *
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */

@@ -7,7 +7,7 @@ import type { Check } from "./errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../core/types/termination.ts";
 import { providerError } from "./errors/provider-error.ts";
 
-/** Finish reasons of all services, in lower case, grouped by service. Servers and gateways add some, or pass on those of another API. */
+/** Finish reasons of all services, in lower case, grouped by service. Servers and gateways add some, or pass on those from a different API. */
 const knownWords: FinishWords = new Map<string, FinishReason>([
   // Finish reasons from Anthropic, which gateways also use in Chat Completions (github.com/maximhq/bifrost/issues/617,
   // github.com/aws-samples/bedrock-access-gateway/issues/11). After `compaction` (beta), the summary is sent back and the model continues.
@@ -108,7 +108,7 @@ function completed(kind: "answered" | "length" | "refusal" | "content-filter"): 
   return { status: "completed", reason: { kind } };
 }
 
-/** The verdicts on a message with calls, with text only, and with neither. A shorter list repeats its last verdict. */
+/** The verdicts for a message with calls, with text only, and with neither. A shorter list repeats its last verdict. */
 const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?, Verdict?] } = {
   stop: ["finish-unknown", completed("answered"), { status: "empty-response", reason: { kind: "empty" } }],
   "tool-calls": [toolCalls, completed("answered"), "no-output"],
@@ -155,7 +155,7 @@ function isReason(value: unknown): boolean {
 }
 
 /**
- * Returns the problem that the finish reason causes for every call of the message, including the calls of earlier continuations.
+ * Returns the problem that the finish reason causes for every call in the message, including calls from earlier continuations.
  * A call with a problem does not run.
  */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {

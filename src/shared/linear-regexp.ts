@@ -6,7 +6,7 @@ import { toPlainError } from "./plain-error.ts";
 export interface LinearRegExp {
   test(text: string): boolean;
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** The number of instructions of the compiled expression. An instruction takes up to about 40 ns per character of the text. */
+  /** The number of instructions in the compiled expression. An instruction takes up to about 40 ns per character of text. */
   readonly size: number;
 }
 

@@ -1,6 +1,6 @@
 import type { RunOptions, Tool } from "../core/types/loop-options.ts";
 
-/** Returns the tools of the caller and of the middleware. Returns undefined for a registry, which may add tools later. */
+/** Returns the tools from the caller and the middleware. Returns undefined for a registry, which may add tools later. */
 export function listTools({
   tools = [],
   middleware = [],

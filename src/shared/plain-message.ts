@@ -2,7 +2,7 @@ import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../core/typ
 
 /**
  * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
- * signature, and another model cannot use the reasoning.
+ * signature, and a different model cannot use the reasoning.
  */
 export interface PlainMessage {
   /** All text parts of the message, concatenated. */
@@ -10,7 +10,7 @@ export interface PlainMessage {
   readonly calls: readonly ToolCallPart[];
 }
 
-/** Returns the text and the calls of an assistant message. */
+/** Returns an assistant message's text and calls. */
 export function readAssistantMessage({ content }: Pick<AssistantMessage, "content">): PlainMessage {
   let text = "";
   const calls: ToolCallPart[] = [];

@@ -3,7 +3,7 @@
 
 import { redacted } from "./edges.ts";
 
-/** Creates the patterns for names of secrets. A function, because bundlers cannot leave out a constant whose text is joined. */
+/** Creates the patterns for names of secrets. This is a function, because bundlers cannot drop a constant built by joining text. */
 function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; readonly ofAssignments: RegExp } {
   const anywhere = [
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",

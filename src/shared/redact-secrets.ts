@@ -44,7 +44,7 @@ function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])
   return prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const);
 }
 
-/** The patterns of credentials. Each is applied to the whole text, in this order. */
+/** The patterns for credentials. Each is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /* @__PURE__ */ (() => [
   // Matches `fetch`'s error about an invalid header value, which quotes the value, for example a key with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],

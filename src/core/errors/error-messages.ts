@@ -28,7 +28,7 @@ function describeChange({ toolName, kind, field, was = "none", now = "none" }: T
   return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
-/** Describes what an entry of `answers` must look like, for each kind of wait. */
+/** Describes what an entry in `answers` must look like, for each kind of wait. */
 const forms = {
   answer: "an answer that fits",
   result: '{ kind: "result", result } or { kind: "failed", error }',

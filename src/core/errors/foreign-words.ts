@@ -301,7 +301,7 @@ export function replacementOf(word: string, known: readonly string[]): Replaceme
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }
 
-/** Returns the known name that an unknown one probably stands for. It may also be an option of another group, such as `limits`. */
+/** Returns the known name that an unknown one probably stands for. It may also be an option in a different group, such as `limits`. */
 export function adviseName(name: string, fields: object): Replacement | undefined {
   const known = Object.keys(fields);
   const group = Object.entries(fields).find(([, rule]) => isFields(rule) && Object.hasOwn(rule, name))?.[0];
@@ -310,7 +310,7 @@ export function adviseName(name: string, fields: object): Replacement | undefine
 }
 
 /**
- * Throws an explanation when a stop condition of the AI SDK, such as `stepCountIs`, reads `steps`. Otherwise, the error would only mention
+ * Throws an explanation when an AI SDK stop condition, such as `stepCountIs`, reads `steps`. Otherwise, the error would only mention
  * `undefined`.
  */
 export function refuseSteps(context: object): void {

@@ -144,7 +144,7 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** The run's status. `reason` says more exactly why the run ended. */
+  /** The run's status. `reason` says more precisely why the run ended. */
   get status(): LoopStatus {
     return this.result.status;
   }
@@ -161,7 +161,7 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   }
 }
 
-/** The iteration limit was reached: `limits.maxIterations`, or `maxIterations` of `generateWithTools`. */
+/** The iteration limit was reached: `limits.maxIterations`, or `maxIterations` in `generateWithTools`. */
 export class IterationLimitError extends LoopEndedError<"max-iterations"> {
   override readonly name = "IterationLimitError";
 }

@@ -89,7 +89,7 @@ const fields: { readonly [role: string]: readonly string[] } = {
 };
 
 /**
- * Returns a field of a message or part whose name is probably a misspelt known field. Other unknown fields are allowed, because
+ * Returns a field of a message or part that looks like a misspelt known field. Other unknown fields are allowed, because
  * applications store ids or dates in messages.
  */
 function findMisspelt(message: UnknownRecord): string | undefined {

@@ -25,7 +25,7 @@ export class Parked {
 
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
-/** The nested runs of one call, request or run end. */
+/** The nested runs started by one call, request or run end. */
 export interface NestedRuns {
   /** Cancels the nested runs that are still running. */
   abort(reason?: unknown): void;
@@ -48,7 +48,7 @@ export interface ActivityPlace {
   readonly left?: Left | undefined;
 }
 
-/** The messages and flags that ended nested runs pass on to the run that contains them. */
+/** The messages and flags that finished nested runs pass on to the run that contains them. */
 interface Left {
   /** True if a nested run was suspended by a drain. */
   isDrained: boolean;

@@ -19,12 +19,12 @@ export interface QuestionFields {
   readonly fromPage?: boolean | undefined;
   /**
    * Set to true to wait in this process until `control.answer` is called. While the tool waits, the call's `timeoutMs` and
-   * `idleTimeoutMs` are paused. Needs the option `control` of the run or of an outer run. Default false.
+   * `idleTimeoutMs` are paused. Needs the option `control` on the run or an outer run. Default false.
    */
   readonly wait?: boolean | undefined;
 }
 
-/** The fields of a tool's context that asking a question requires. */
+/** The fields of a tool's context that are needed to ask a question. */
 type AskingContext = Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal" | "step" | "wait">;
 
 type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefined };
@@ -40,12 +40,12 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
 
 /**
  * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a schema, the
- * answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
+ * answer is a string. The schema must be convertible to JSON Schema, like those of zod 4.
  *
  * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the tool runs
  * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and act in
  * `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
- * with an error that has the name "AnswerFailed" and the message `error`.
+ * with an error named "AnswerFailed" whose message is `error`.
  *
  * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` contains the question,
  * and `control.answer` takes the answer.

@@ -36,7 +36,7 @@ export interface CallDraft {
   problem: ToolCall["problem"];
 }
 
-/** Assembles the calls of one stream. Checks every field of the chunks, because a provider may be untyped. */
+/** Assembles the calls of one stream. Checks every chunk field, because a provider may be untyped. */
 export class CallDrafts {
   readonly placed: CallDraft[] = [];
   readonly #places: CallPlaces;
@@ -105,7 +105,7 @@ export class CallDrafts {
   }
 
   /**
-   * Converts a draft to a call, and marks an incomplete one as cut off. A problem of the whole message replaces the problem of each
+   * Converts a draft to a call, and marks an incomplete one as cut off. A problem with the whole message replaces the problem of each
    * complete call.
    */
   toCall(draft: CallDraft, messageProblem?: ToolCall["problem"]): ToolCall {
@@ -157,7 +157,7 @@ function readWholeArgs(argsText: string): Json {
   }
 }
 
-/** The content of one attempt. A provider such as `withRetry` may discard the attempt. */
+/** The content received in one attempt. A provider such as `withRetry` may discard the attempt. */
 export class AttemptContent {
   text = "";
   reasoning = "";

@@ -111,7 +111,7 @@ const outcome: RecordFields = {
   spent: "spent?",
 };
 
-/** The further fields of an outcome, by its kind. */
+/** The additional fields of each kind of outcome. */
 const kinds: { readonly [kind: string]: RecordFields } = {
   completed: {},
   failed: { error: "error" },

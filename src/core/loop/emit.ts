@@ -19,7 +19,7 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly reader: EventReader | undefined;
-  /** The hooks that get each event and the end of the run. */
+  /** The hooks that are called for each event and when the run ends. */
   readonly hooks: readonly Hooks[];
 }
 

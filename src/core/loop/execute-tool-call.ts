@@ -19,7 +19,7 @@ export function refuseChanged(call: ToolCall, ports: PreparePorts): ToolOutcome 
 }
 
 /**
- * Executes one call: prepares it if needed, then runs its tool until the tool's time limit or a cancellation of the run. Never
+ * Executes one call: prepares it if needed, then runs its tool until it ends, its time limit expires or the run is cancelled. Never
  * rejects: every failure becomes an outcome. A call that was already refused keeps its outcome. A synchronous tool runs
  * without a timer.
  *

@@ -80,7 +80,7 @@ const optionChecks: Checks<GenerateOptions> = {
  * - AbortedError if `abortSignal` is aborted, or if `onIteration` returns `abort: true`,
  * - the error that `unwrap` throws for any other end of the run.
  *
- * The partial result is in `error.result` of each of these errors. If a tool throws, the promise does not reject: the model gets
+ * Each of these errors has the partial result in `error.result`. If a tool throws, the promise does not reject: the model gets
  * a failed result. Invalid arguments reject with a LoopError before any request.
  *
  * @example
@@ -122,7 +122,7 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
   return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
 }
 
-/** Creates one tool for each definition, so that the definitions are checked like any tools. */
+/** Creates one tool for each definition, so that the definitions are checked like any other tools. */
 function toTools(executor: ToolExecutor): readonly Tool[] {
   if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
     throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);

@@ -20,7 +20,7 @@ export class HookError extends Error {
   }
 }
 
-/** Returns the error of a run whose hook has failed. Names the innermost hook that the error passed through. */
+/** Returns the error for a run whose hook has failed. Names the innermost hook that the error passed through. */
 export function blame(error: unknown, hook: string): Error {
   if (error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled) return error;
   if (isLoopError(error, "journal-damaged")) return new JournalFailure("A record is damaged.", { cause: error });
@@ -41,7 +41,7 @@ export class StepCancelled extends Error {
   }
 }
 
-/** Wraps a journal error, so that hooks and tools cannot mistake it for an error of their own. */
+/** Wraps a journal error, so that hooks and tools cannot mistake it for one of their own errors. */
 export class JournalFailure extends Error {
   override readonly name = "JournalFailure";
 }

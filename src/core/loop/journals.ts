@@ -9,7 +9,7 @@ import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
 
 type Body<T> = () => T | PromiseLike<T>;
 
-/** The version in the first record. A journal with another version is refused. */
+/** The version in the first record. A journal with a different version is refused. */
 export const recordVersion = 4;
 
 /** The first record of a run, which identifies the run. */
@@ -65,7 +65,7 @@ export function isReplay(journal: Journal): boolean {
   return "stuck" in journal;
 }
 
-/** Runs `call` once no promise can continue by itself. Timers and I/O may still be pending. */
+/** Runs `call` once no promise can continue on its own. Timers and I/O may still be pending. */
 export const whenQuiet: (call: () => void) => void = (call) => {
   const { setImmediate: later } = globalThis as { readonly setImmediate?: (call: () => void) => unknown };
   if (later === undefined) setTimeout(call, 0);
@@ -80,7 +80,7 @@ export function isParking(): boolean {
 }
 
 /**
- * Calls `check` once no promise can continue by itself. Waves of calls begin later, because another call may take the place of a parked
+ * Calls `check` once no promise can continue on its own. Waves of calls begin later, because another call may take the place of a parked
  * one.
  */
 export function whenParked(check: () => void): void {

@@ -50,7 +50,7 @@ interface ControlState {
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method except `answer` returns "accepted", or "finished" if how the run ends is already decided and no other run uses the control
+ * Each method except `answer` returns "accepted", or "finished" if it is already decided how the run ends and no other run uses the control
  * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
@@ -237,7 +237,7 @@ const openQuestions: WeakMap<LoopControl, Map<string, OpenQuestion>> = /* @__PUR
 /** The questions that a call has asked in this execution. */
 interface CallQuestions {
   count: number;
-  /** The functions that each withdraw one question. */
+  /** The functions that withdraw one question each. */
   readonly open: Set<() => void>;
   /** Withdraws all questions of the call. */
   readonly withdraw: () => void;

@@ -103,7 +103,7 @@ function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
 
 /** The information on which a look bases its decision. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
-  /** The end of a run that was cancelled, or whose time is over. */
+  /** The end of a run that was cancelled, or whose time is up. */
   readonly ended?: Ending | undefined;
   /** The smallest tool-call limit of this run and its outer runs. */
   readonly maxToolCalls: number;

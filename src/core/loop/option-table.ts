@@ -104,8 +104,8 @@ export const sessionChecks: Checks<Session> = /* @__PURE__ */ table(() => ({
 const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", "deny", "modify", "ask", "result", "failed"]);
 
 /**
- * Checks an entry of `answers`. An invalid decision must throw, because it would otherwise deny or fail the call. Accepts other values of
- * `kind`, because an answer to another kind of wait may have one; the run itself checks those.
+ * Checks an entry in `answers`. An invalid decision must throw, because it would otherwise deny or fail the call. Accepts other values of
+ * `kind`, because an answer to a different kind of wait may have one; the run itself checks those.
  */
 const decision: Check = [
   "an object",

@@ -56,7 +56,7 @@ export interface Past {
   /** Closes a failed run's journal. Returns the run's error. */
   fail(error: unknown): Promise<unknown>;
   release(): void;
-  /** Throws LoopError "journal-mismatch" if the journal belongs to another run. */
+  /** Throws LoopError "journal-mismatch" if the journal belongs to a different run. */
   compare(first: FirstRecord, now: FirstRecord): void;
   /** Throws if the run must not continue because the journal failed or an answer was refused. */
   check(): void;

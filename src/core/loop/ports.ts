@@ -29,7 +29,7 @@ export interface Advice {
   listed: number;
 }
 
-/** The part of a run that checking a call needs. */
+/** The part of a run that is needed to check a call. */
 export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;

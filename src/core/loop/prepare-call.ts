@@ -50,7 +50,7 @@ export function prepareCall(
   return validateCall(ready, ports);
 }
 
-/** Refuses a call of an unknown tool, and suggests tools that the model can see. The requested tool may have been removed. */
+/** Refuses a call to an unknown tool, and suggests tools that the model can see. The requested tool may have been removed. */
 export function refuseUnknown(call: ToolCall, ports: PreparePorts): ToolOutcome {
   const { name } = call;
   const known = ports.shown.has(name) ? new Map([...ports.shown].filter(([other]) => other !== name)) : ports.shown;

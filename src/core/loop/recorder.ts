@@ -22,7 +22,7 @@ import { type OpenedWait, pastOf } from "./past-calls.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { CallRecorder, Ending } from "../types/middleware.ts";
 
-/** The error of a recorded step. Also made from its record in the first execution, so that a replay sees the same error. */
+/** The error from a recorded step. Created from its record even in the first execution, so that a replay sees the same error. */
 export class StepError extends Error {
   readonly code: string | undefined;
 

@@ -37,14 +37,14 @@ export async function runCalls(run: Run): Promise<undefined> {
   return undefined;
 }
 
-/** Sends the end events of the message's refused calls, and returns their outcomes by call id. */
+/** Sends the end events for the message's refused calls, and returns their outcomes by call id. */
 function sendRefusals(run: Run, isReplayed: boolean): ReadonlyMap<string, ToolOutcome> {
   const { refusals = [] } = run.state.answers.at(-1) ?? {};
   for (const refused of refusals) sendEnd(run, refused, isReplayed);
   return new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
 }
 
-/** Sends the end events of the calls that were waiting when the run ended. */
+/** Sends the end events for the calls that were waiting when the run ended. */
 export function sendCutEnds(run: Run): void {
   for (const { outcome, isOpen } of run.state.lastBatch) if (isOpen === true) sendEnd(run, outcome, run.isReplayed);
 }
@@ -71,7 +71,7 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
 
 interface Turn {
   readonly activity: Activity;
-  /** True for a sequential tool: no other call runs beside it, and calls keep their order. */
+  /** True for a sequential tool: no other call runs alongside it, and calls keep their order. */
   readonly isAlone: boolean;
   /** True if middleware runs the call together with others, so that it does not count for `toolConcurrency`. */
   isTogether?: boolean;
@@ -166,7 +166,7 @@ class Turns {
   }
 
   /**
-   * Lets other calls begin if nothing is recorded for a while, because middleware may hold a call back until another call of the message
+   * Lets other calls begin if nothing is recorded for a while, because middleware may hold a call back until another call in the message
    * has ended.
    */
   #watch(): void {

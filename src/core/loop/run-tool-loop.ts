@@ -181,7 +181,7 @@ async function hold(run: Run): Promise<boolean> {
   return run.nesting !== undefined && run.nesting.hold(run);
 }
 
-/** How often middleware may continue a run instead of ending it. */
+/** How many times middleware may continue a run instead of ending it. */
 const maxAgains = 10;
 
 /** Returns the journal place of the steps that `beforeEnd` records. */

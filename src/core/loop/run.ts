@@ -95,7 +95,7 @@ export const pasts: { begin?: (run: Run, nesting: Nesting | undefined) => Past }
 export class Run {
   readonly options: SeamOptions;
   readonly runId: string;
-  /** A random id of this execution. */
+  /** A random id for this execution. */
   readonly token: string;
   readonly state: State;
   readonly limits: ResolvedLimits;
@@ -138,7 +138,7 @@ export class Run {
   /** The tools that this execution has described in the first record. */
   described: ReadonlyMap<string, ToolDefinition> = new Map();
   toolChoice: StreamResult["toolChoice"];
-  /** The validated arguments of the newest calls, as their tools' schemas return them, by call id. */
+  /** The validated arguments of the newest calls, as returned by their tools' schemas, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
   /** The calls that began while the newest message was streaming, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
@@ -148,12 +148,12 @@ export class Run {
   readonly places: Map<string, number> = new Map();
   /** The request changes that were already reported to listeners. */
   readonly told: Set<string> = new Set();
-  /** True if no further call may begin. */
+  /** True if no more calls may begin. */
   isBarred = false;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   /**
-   * Messages that nested runs of the newest calls did not send. The next look records them, and the result returns them. This run's model
+   * Messages that nested runs in the newest calls did not send. The next look records them, and the result returns them. This run's model
    * does not get them, because they were meant for other models.
    */
   readonly returned: InboxMessage[] = [];

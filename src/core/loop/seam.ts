@@ -22,7 +22,7 @@ export function isStepCancelled(error: unknown): error is Error & { readonly end
   return error instanceof Error && "ending" in error;
 }
 
-/** True if no other call of the message may begin after this outcome, because the run ends. */
+/** True if no other call in the message may begin after this outcome, because the run ends. */
 export function isBarring(outcome: Outcome): boolean {
   return outcome.kind === "denied" ? outcome.ends !== undefined : outcome.kind === "failed" && outcome.fatal === true;
 }

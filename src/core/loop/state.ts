@@ -55,7 +55,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
 }
 
 /**
- * Returns the active time at the look. Clock times of different executions cannot be compared, so the time between executions does not
+ * Returns the active time at the look. Clock times from different executions cannot be compared, so the time between executions does not
  * count. For an earlier execution, the recorded durations since its last look count.
  */
 export function activeAt({ look, activeMs, activeMsAtLook }: State, { now, token }: Pick<Look, "now" | "token">): number {
@@ -100,7 +100,7 @@ function clearIteration(state: State): void {
   state.before = { messages: messages.length, functionHistory: functionHistory.length, finalText };
 }
 
-/** Returns the messages of a run that no longer waits. */
+/** Returns the messages of a run that is no longer waiting. */
 export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
   const last = messages.at(-1);
   if (last?.role !== "tool") return messages;
@@ -112,7 +112,7 @@ export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
   return [...messages.slice(0, -1), seal({ ...last, results })];
 }
 
-/** Applies an answer to the state. `spent` is the usage of nested runs that middleware made around the request. */
+/** Applies an answer to the state. `spent` is the usage of nested runs that middleware started around the request. */
 export function applyAnswer(state: State, answer: Answer, spent: readonly NestedSpending[]): void {
   const { ends, skipped, status, costUSD, knownCostUSD, unpriced, eagerSpent = [] } = answer;
   const isSkipped = skipped === true;

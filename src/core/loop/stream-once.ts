@@ -68,7 +68,7 @@ class StreamDraft implements GuardedStream {
   /** The usage of earlier attempts. */
   readonly #ended: AttemptSpending[] = [];
   #isBetween = false;
-  /** The ids of the calls of discarded attempts. Undefined if there are none. */
+  /** The ids of calls from discarded attempts. Undefined if there are none. */
   discardedIds: readonly string[] | undefined;
   /** The adjustments of all attempts, because each attempt sends its own request. */
   adjustments: StreamResult["adjustments"];
@@ -239,7 +239,7 @@ class StreamDraft implements GuardedStream {
 }
 
 /**
- * Streams one response of the model. Resolves to its result, and never rejects. If a provider throws an error, stalls, or ends
+ * Streams one response from the model. Resolves to its result, and never rejects. If a provider throws an error, stalls, or ends
  * its stream without a finish, the `status` is "error" or "timeout". The result then contains the content received so far.
  *
  * @example

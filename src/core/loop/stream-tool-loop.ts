@@ -23,7 +23,7 @@ export function createLoopEvents(): LoopEmitter {
 const capacity = 64;
 
 /**
- * A run's events as an async iterable, and its result. `T` is the union of the types of the tools. `Fields` are the
+ * A run's events as an async iterable, and its result. `T` is the union of the tool types. `Fields` are the
  * fields that middleware adds to the result.
  */
 export interface LoopStream<Output = unknown, T extends Tool = Tool, Fields = unknown> extends AsyncIterable<LoopEvent<T>> {
@@ -33,8 +33,8 @@ export interface LoopStream<Output = unknown, T extends Tool = Tool, Fields = un
 
 /**
  * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
- * model and the timeouts of the model. Leaving the `for await` loop early stops the run. The events can be read once: a later
- * `for await` throws. Invalid options throw the LoopErrors of `runToolLoop` synchronously.
+ * model and its timeouts. Leaving the `for await` loop early stops the run. The events can be read once: a later
+ * `for await` throws. Invalid options synchronously throw the same LoopErrors as `runToolLoop`.
  *
  * @example
  * const stream = streamToolLoop({ provider, tools, messages });

@@ -97,7 +97,7 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
     };
   }
 
-  /** Counts as a heartbeat of the tool. Returns false if the call is over or nothing listens to the event. */
+  /** Counts as a heartbeat from the tool. Returns false if the call is over or nothing listens to the event. */
   #isAlive(type: LoopEventType): boolean {
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();

@@ -46,7 +46,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  * ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the base class of these
  * classes. `error.result` is the whole result, and `error.reason` says exactly how the run ended.
  *
- * Also takes the result of a durable loop, which has no journal. Throws LoopError "invalid-option" if the argument is not a result,
+ * Also accepts the result of a durable loop, which has no journal. Throws LoopError "invalid-option" if the argument is not a result,
  * for example a promise that was not awaited.
  *
  * A run also counts as completed if its answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.

@@ -34,7 +34,7 @@ export interface CycleRules {
   readonly compareResults: boolean;
 }
 
-/** A sequence of `cycle` iterations that was made `count` times. */
+/** A sequence of `cycle` iterations that occurred `count` times. */
 export interface Repeats {
   readonly cycle: number;
   readonly count: number;
@@ -113,7 +113,7 @@ function isSame(one: CountedIteration, other: CountedIteration | undefined): boo
   return one.results === undefined || other.results === undefined || one.results === other.results;
 }
 
-/** Returns the distinct strings, and how often the most frequent one occurs. */
+/** Returns the distinct strings, and how many times the most frequent one occurs. */
 function groupEqual(texts: readonly string[]): { readonly distinct: readonly string[]; readonly most: number } {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -11,7 +11,7 @@ import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
 
-/** Makes each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
+/** Makes each call to a tool with `needsApproval` wait for a person. Used in every run without `approve`. */
 export function waitForApproval(): Middleware {
   return {
     name: "approve",
@@ -19,7 +19,7 @@ export function waitForApproval(): Middleware {
   };
 }
 
-/** Gets a decision about a call of a tool with `needsApproval`. A decision of an earlier execution counts even if its policy is gone. */
+/** Gets a decision about a call to a tool with `needsApproval`. A decision from an earlier execution counts even if its policy is gone. */
 export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
   const { call, next, at } = given;
   const { tool } = at;

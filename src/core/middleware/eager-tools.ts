@@ -18,8 +18,8 @@ interface Steps {
 }
 
 /**
- * Starts the calls of tools with `eager` while the model is still streaming, as soon as a call and all calls before it are complete. A
- * call that needs a decision starts after its message, and so do all calls of a run with `limits.maxToolCalls`.
+ * Starts calls to tools with `eager` while the model is still streaming, as soon as a call and all calls before it are complete. A
+ * call that needs a decision starts after its message, and so do all calls in a run with `limits.maxToolCalls`.
  */
 export function eagerTools(): Middleware {
   return {
@@ -34,7 +34,7 @@ interface StartedCall {
   readonly begun: Promise<BegunCall | undefined>;
   /** The id of the current attempt's call that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
-  /** True if the outcome forbids further calls of the message. */
+  /** True if the outcome forbids further calls in the message. */
   isBarring: boolean;
 }
 
@@ -45,7 +45,7 @@ class EagerCalls implements MessageWatch {
   readonly #eager: ReadonlySet<string>;
   readonly #started: StartedCall[] = [];
   /**
-   * Calls of discarded attempts that no call of the current attempt has claimed, by signature. The earliest call in each list comes last.
+   * Calls from discarded attempts that no call in the current attempt has claimed, by signature. The earliest call in each list comes last.
    */
   readonly #unclaimed = new Map<string, StartedCall[]>();
   #running = 0;
@@ -73,12 +73,12 @@ class EagerCalls implements MessageWatch {
     started.isBarring = begun?.outcome !== undefined && isBarring(begun.outcome);
   }
 
-  /** True if a call of this attempt ends the run. */
+  /** True if a call in this attempt ends the run. */
   get #isBarred(): boolean {
     return this.#started.some(({ claimedBy, isBarring: bars }) => bars && claimedBy !== undefined);
   }
 
-  /** Takes over a call of a discarded attempt that has the same name and arguments. */
+  /** Takes over a call from a discarded attempt that has the same name and arguments. */
   #claim(call: ToolCall): StartedCall | undefined {
     const found = this.#unclaimed.size === 0 ? undefined : this.#unclaimed.get(signatureOf(call))?.pop();
     if (found !== undefined) found.claimedBy = call.callId;
@@ -137,7 +137,7 @@ function signatureOf({ name, args }: ToolCall): string {
   return `${name} ${stableJson(args)}`;
 }
 
-/** Returns a call's outcome. It may come from an equal call of a discarded attempt. */
+/** Returns a call's outcome. It may come from an equal call from a discarded attempt. */
 function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
   const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
   const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };

@@ -24,7 +24,7 @@ const checks: Checks<DeliberateGate> = {
 };
 
 /**
- * Lets only the tools of an active gate run. Calls of other tools get the outcome "blocked", although the model sees these tools.
+ * Lets only the tools of an active gate run. Calls to other tools get the outcome "blocked", although the model sees these tools.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *

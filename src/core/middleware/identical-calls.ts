@@ -5,7 +5,7 @@ import { isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import type { EndedCall, Middleware, Outcome } from "../types/middleware.ts";
 
 export interface IdenticalCallsOptions {
-  /** How often the model may make the same calls with the same results, or with the same refusals. At least 2. Default 10. */
+  /** How many times the model may make the same calls with the same results, or with the same refusals. At least 2. Default 10. */
   readonly max?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Counted {
 const none: Counted = { outcomes: [], count: 0 };
 
 /**
- * Ends the run as `loop-detected` after `max` iterations in a row with the same calls and the same results. The calls of tools with
+ * Ends the run as `loop-detected` after `max` iterations in a row with the same calls and the same results. Calls to tools with
  * `polls: true` do not count.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
@@ -62,7 +62,7 @@ export function limitIdenticalCalls(options: IdenticalCallsOptions = {}): Middle
   };
 }
 
-/** Counts the calls of a message. It counts as often as its most frequent call. Calls of polling tools do not count. */
+/** Counts the calls in a message. A message counts as often as its most frequent call. Calls to polling tools do not count. */
 function countCalls(last: Counted, ended: readonly EndedCall[], polled: ReadonlySet<string>): Counted {
   const made = ended.filter(({ call }) => !polled.has(call.callId)).map(({ outcome }) => outcome);
   if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return none;

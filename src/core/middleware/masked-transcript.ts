@@ -18,7 +18,7 @@ const checks: Checks<MaskingOptions> = {
   batchOf: { min: 1, infinite: false },
 };
 
-/** The default of `minTokens`: smaller results are not masked. */
+/** The default for `minTokens`: smaller results are not masked. */
 export const minMasked = 500;
 
 /** Checks the options of `maskResults`, and adds the defaults. */
@@ -53,7 +53,7 @@ export interface Masked {
 
 export interface ReleasedResults {
   readonly iteration: number;
-  /** The call ids, or "all" for the calls of earlier iterations. */
+  /** The call ids, or "all" for the calls from earlier iterations. */
   readonly release: readonly string[] | "all";
 }
 

@@ -27,7 +27,7 @@ const checks: Checks<StructuredOutputOptions> = {
 };
 
 /**
- * Requests a final answer that matches `schema`, a Standard Schema such as a zod schema. An answer that fails the validation is
+ * Requests a final answer that matches `schema`, a Standard Schema such as a zod schema. An answer that fails validation is
  * requested again. `result.output` is the validated value, as plain data, so JSON must be able to represent this value.
  *
  * Throws LoopError "unknown-option" or "invalid-option". Also throws "invalid-option" if the schema cannot be converted to JSON

@@ -10,7 +10,7 @@ export interface TruncateResultsOptions {
   readonly maxTokens?: number | undefined;
   /** The maximum number of UTF-8 bytes, including the note about the cut. At least 200. */
   readonly maxBytes?: number | undefined;
-  /** The part to keep: only the beginning, or equal parts of the beginning and the end. Default "head-and-tail". */
+  /** The part to keep: only the beginning, or equal parts from the beginning and the end. Default "head-and-tail". */
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 

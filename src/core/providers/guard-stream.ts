@@ -40,7 +40,7 @@ export interface GuardedStream {
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /**
    * Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. Returns
-   * "finished" while the answer is complete, so that an error or a silence no longer fails the stream. Returns "over" if the stream
+   * "finished" once the answer is complete, so that an error or a silence no longer fails the stream. Returns "over" if the stream
    * has failed, even if the provider does not close it.
    */
   take(chunk: ModelChunk): "finished" | "over" | undefined;
@@ -49,7 +49,7 @@ export interface GuardedStream {
 /** Heartbeats can extend a limit on silence to at most this multiple of its length. */
 const maxDelays = 12;
 
-/** The default of `timeouts.streamMs`, in milliseconds. */
+/** The default for `timeouts.streamMs`, in milliseconds. */
 export const defaultStreamMs = 1_800_000;
 
 /** How long a provider may keep its stream open after `finish`, in milliseconds. */
@@ -204,7 +204,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#dueAt, this.#ring);
   }
 
-  /** Requests the next chunk, after waiting for the promise of `room` if there is one. */
+  /** Requests the next chunk, after waiting for the promise from `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
     // A listener may have stopped the run, which has closed this stream.
     if (this.#phase === closed) return;
@@ -279,7 +279,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#leave();
   }
 
-  /** Closes the stream. Ignores errors of the clock and of the provider. */
+  /** Closes the stream. Ignores errors from the clock and the provider. */
   #leave(): void {
     try {
       if (this.#ports.alarm === undefined) this.#alarm.stop();

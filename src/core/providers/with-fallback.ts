@@ -11,13 +11,13 @@ import { type Ability, wrapProvider } from "../../shared/wrap-provider.ts";
 /** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
   /**
-   * The longest wait for the first chunk, in milliseconds. Applies to every provider except the last one. Default: the `timeouts`
-   * of the run.
+   * The longest wait for the first chunk, in milliseconds. Applies to every provider except the last one. Default: the run's
+   * `timeouts`.
    */
   readonly firstChunkMs?: number | undefined;
   /**
    * The longest silence after the first chunk, in milliseconds. Applies to every provider except the last one. Default: the
-   * `timeouts` of the run.
+   * run's `timeouts`.
    */
   readonly streamIdleMs?: number | undefined;
   /** The time in milliseconds for which a failed provider is tried only after all others. Default 0. */
@@ -43,8 +43,8 @@ const checks: Checks<FallbackOptions> = {
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
  * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model
  * can read each other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the final
- * attempt's error, whose message says how many providers failed. The last provider has the time limits of the
- * run. If a provider pauses its message, only that provider continues the message.
+ * attempt's error, whose message says how many providers failed. The last provider has the run's time
+ * limits. If a provider pauses its message, only that provider continues the message.
  *
  * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts`, `searchesTools` and
  * `structuresOutput` only if all providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is

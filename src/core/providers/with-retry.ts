@@ -10,7 +10,7 @@ import { streamAttempts } from "./stream-attempts.ts";
 export interface RetryOptions {
   /** The maximum number of requests for one stream, including the first. A whole number of at least 1. Default 3. */
   readonly maxAttempts?: number | undefined;
-  /** The longest wait before the second request, in milliseconds. The wait doubles before each further request. Default 500. */
+  /** The longest wait before the second request, in milliseconds. The wait doubles before each additional request. Default 500. */
   readonly baseDelayMs?: number | undefined;
   /** The upper limit for the doubled waits, in milliseconds. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
@@ -49,7 +49,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
 ]);
 
 /**
- * Creates a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
+ * Creates a provider that repeats a request after a `retryable` error, whether it is thrown or arrives in the stream. There is no retry if
  * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
  * A stream without a finish reason, or with the finish reason "error", also counts as a retryable error. The finish reason
@@ -60,7 +60,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
  * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the chunk
  * `attempt-start`, and each failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
  *
- * The SDKs of OpenAI and Anthropic retry by themselves. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
+ * The OpenAI and Anthropic SDKs retry automatically. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *

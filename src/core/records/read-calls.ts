@@ -198,7 +198,7 @@ export class CallReader {
     return { call, outcome: left, waits, isDrained };
   }
 
-  /** Sends the events of a call that has ended. */
+  /** Sends the events for a call that has ended. */
   async #sendPast(
     place: RecordedPlace,
     reading: ReadingCall,
@@ -246,7 +246,7 @@ interface NestedEnd {
   readonly pending: readonly PendingCall[];
 }
 
-/** Sends the events of a call that has not ended. Returns true if the call has begun. */
+/** Sends the events for a call that has not ended. Returns true if the call has begun. */
 function sendBegun(run: Run, call: ToolCall, records: CallRecords): boolean {
   const { begun, outcome } = records;
   const hasBegun = begun !== undefined || outcome !== undefined;

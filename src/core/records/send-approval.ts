@@ -15,7 +15,7 @@ interface Approval {
   readonly ended?: Outcome | undefined;
 }
 
-/** Sends the approval events of a call. Sends none if a check of `guardrails` denied the call before anybody was asked. */
+/** Sends the approval events for a call. Sends none if a `guardrails` check denied the call before anybody was asked. */
 export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended }: Approval): void {
   const wait = waits.find(({ what }) => what === "approval");
   const emit: CallRecorder["emit"] = (type, fields) => run.send(type, run.aboutCall(call, fields) as never, true);

@@ -66,11 +66,11 @@ export interface DefineTool<Context> {
 /**
  * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` gets the output of the
  * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
- * arguments unvalidated, with the type `unknown`. To give the arguments another type, pass a type argument.
+ * arguments unvalidated, with the type `unknown`. To give the arguments a different type, pass a type argument.
  *
  * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
  * message. Return `toolResult` for more control, return `defer()` if the result comes later, and throw `FatalToolError`
- * to end the run. Calls of a tool without `execute` wait for a result from outside.
+ * to end the run. Calls to a tool without `execute` wait for a result from outside.
  *
  * If a tool annotates the second argument of `execute` as `ToolContext<App>`, runs with this tool require the option `context` to
  * be an `App`. Without an argument, `defineTool<App>()` returns a `defineTool` for tools with this context.
@@ -118,9 +118,9 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
 
 /**
  * True if a call, or an event about a call, belongs to the tool. Narrows `name`, and narrows `args` to the input of the tool's
- * schema. For events `tool-end` and for `result.calls`, the outcome "completed" also narrows `result`.
+ * schema. For `tool-end` events and `result.calls`, the outcome "completed" also narrows `result`.
  *
- * The function compares only the name, and a nested run may have another tool with the same name. To exclude nested runs, check
+ * The function compares only the name, and a nested run may have a different tool with the same name. To exclude nested runs, check
  * that the event has no `path`. In `approve`, in calls that wait and in completed calls, the arguments match the schema. In
  * events before the call runs, they may not match: the call is then refused as `invalid-input`.
  *

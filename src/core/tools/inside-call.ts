@@ -31,7 +31,7 @@ interface InsideRun extends Level {
   readonly places: ReadonlyMap<string, number>;
   /** The ids of the calls that contain this run, each followed by a slash. Empty for the outermost run. */
   readonly path: string;
-  /** A random id of this execution. */
+  /** A random id for this execution. */
   readonly token: string;
 }
 

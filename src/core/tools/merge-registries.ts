@@ -21,7 +21,7 @@ interface Route {
 }
 
 interface Table {
-  /** The arrays of definitions from which the table was made. The table is valid while the members return the same arrays. */
+  /** The arrays of definitions from which the table was built. The table is valid while the members return the same arrays. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;
@@ -117,7 +117,7 @@ export function withPrefix(source: ToolSource, prefix: string): ToolRegistry {
 export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boolean);
 
 /**
- * Creates a registry with only some tools of `source`. The other tools are hidden from the model and cannot be called. A filter
+ * Creates a registry with only some of the tools in `source`. The other tools are hidden from the model and cannot be called. A filter
  * function is called again whenever the definitions of `source` change. A list of names is copied, and may include tools that do
  * not exist yet.
  *

@@ -28,12 +28,12 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
 }
 
 /**
- * Marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. The symbol is global for all copies of the
+ * Marks the tools from `createHandoffs`, so that a run without their middleware can refuse them. The symbol is global for all copies of the
  * package.
  */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
-/** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
+/** A registry in which tools can be added and removed. A running loop uses a change starting with its next iteration. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;
@@ -208,7 +208,7 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 
 /**
  * Returns the text by which tools are compared. Leaves out `polls` and `requiresFollowUp`, which only the loop reads: changing them does
- * not make it another tool than the approved one.
+ * not make it a different tool from the approved one.
  */
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);

@@ -37,7 +37,7 @@ const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxIte
 
 const maxWordLength = 80;
 
-/** Returns the changes of a tool that matter for calls that were recorded or shown to a person. */
+/** Returns the changes to a tool that matter for calls that were recorded or shown to a person. */
 export function listToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
   const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
   changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));

@@ -80,7 +80,7 @@ function vendorOf(value: unknown): string | undefined {
   return isStandardSchema(value) ? value["~standard"].vendor : undefined;
 }
 
-/** True for the prototype of plain objects, including those of another realm. */
+/** True for the prototype of plain objects, including those from another realm. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }

@@ -18,7 +18,7 @@ type Fits = (value: unknown) => boolean;
 const isFlag: Fits = (value) => typeof value === "boolean";
 const isTimeout: Fits = (value) => isWithin(value, timeLimit);
 
-/** The check of each trait. An absent trait is always valid. */
+/** The check for each trait. An absent trait is always valid. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
   sequential: isFlag,
   timeoutMs: isTimeout,
@@ -127,7 +127,7 @@ function findShapeProblem(fields: UnknownRecord): string | undefined {
 }
 
 /**
- * Describes the problem of a field. A missing `execute` is an error only if a function with another name looks like a misnamed `execute`.
+ * Describes the problem with a field. A missing `execute` is an error only if a function with a different name looks like a misnamed `execute`.
  * Otherwise, the tool's calls wait for results from outside the run.
  */
 function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | undefined {

@@ -98,7 +98,7 @@ export interface Timeouts {
   /** The maximum wait for an approval. Then the call gets the outcome `approval-failed`. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
-   * The maximum duration of one of the caller's functions, such as `onIteration`, a stop condition, a check of `guardrails` or
+   * The maximum duration of one of the caller's functions, such as `onIteration`, a stop condition, a `guardrails` check or
    * `needsApproval`, and of one asynchronous validation. A hook that takes longer ends the run as `hook-failed`. Default 30,000.
    */
   readonly callbackMs: number;
@@ -113,7 +113,7 @@ export interface Timeouts {
 /** A JSON Schema document. */
 export type JsonSchema = { readonly [keyword: string]: Json | undefined };
 
-/** One problem found by a validation. */
+/** One problem found by validation. */
 export interface Issue {
   readonly message: string;
   /** The path to the invalid part of the value, starting with the outermost key. */
@@ -142,7 +142,7 @@ export interface StandardSchemaProps<Input = unknown, Output = Input> {
   readonly vendor: string;
   readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-  /** The Standard JSON Schema extension, which zod supports since version 4.2. */
+  /** The Standard JSON Schema extension, which zod has supported since version 4.2. */
   readonly jsonSchema?:
     | { readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown> }
     | undefined;
@@ -185,7 +185,7 @@ export interface MediaContent {
    * not fetch URLs.
    */
   readonly data: string | URL;
-  /** The name of the file, such as "report.pdf". Sent to services that have a place for it. Default: no name. */
+  /** The name of the file, such as "report.pdf". Sent to services that have a field for it. Default: no name. */
   readonly filename?: string | undefined;
 }
 

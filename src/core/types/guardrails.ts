@@ -3,7 +3,7 @@
 import type { PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";
 
-/** The recorded result of one check of `guardrails`. */
+/** The recorded result of one `guardrails` check. */
 export interface GuardrailRecord {
   /** The name of the check. */
   readonly guardrail: string;
@@ -19,7 +19,7 @@ export interface GuardrailRecord {
   readonly durationMs: number;
 }
 
-/** The check that denied a call. If `endsRun` is true, the run ends as `tool-guardrail`, and no other call of the message runs. */
+/** The check that denied a call. If `endsRun` is true, the run ends as `tool-guardrail`, and no other call in the message runs. */
 export interface DenyingGuardrail {
   readonly name: string;
   readonly endsRun?: true | undefined;

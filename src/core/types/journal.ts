@@ -1,7 +1,7 @@
 // Declares the interface between the loop and its journals. Every effect is a journal step, so that a replay does not repeat it.
 
 /**
- * Records the results of a run's steps. A recorded step returns its result without running again. A second call of the loop with
+ * Records the results of a run's steps. A recorded step returns its result without running again. Calling the loop again with
  * the same journal therefore continues the run.
  */
 export interface Journal {

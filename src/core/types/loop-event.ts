@@ -133,8 +133,8 @@ export interface LoopEvents {
   "tool-emit": CallEvent & { readonly part: EmittedPart };
   /**
    * Emitted when a call has its outcome. Follows a `tool-start` if the tool ran: the outcome is then "completed", "failed",
-   * "timed-out", "interrupted" or "deferred". A refused call has no `tool-start`. After "deferred", another `tool-end` brings the
-   * result.
+   * "timed-out", "interrupted" or "deferred". A refused call has no `tool-start`. After "deferred", another `tool-end` contains
+   * the result.
    */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
@@ -170,7 +170,7 @@ export interface LoopEvents {
   handoff: CallEvent & Pick<Handoff, "from" | "to" | "reason">;
   /**
    * Emitted when a tool asks a question with `ask` and `wait: true`, and waits in this process. Pass the answer to
-   * `control.answer(id, answer)`. `id` is the path of the call and the number of the question.
+   * `control.answer(id, answer)`. `id` consists of the call's path and the question's number.
    */
   "question-asked": CallEvent & {
     readonly id: string;
@@ -198,7 +198,7 @@ export interface LoopEvents {
     /** The new arguments of a "modify" decision, before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;
-    /** The check of `guardrails` that denied the call. */
+    /** The `guardrails` check that denied the call. */
     readonly guardrail?: DenyingGuardrail | undefined;
     readonly error?: PlainError | undefined;
   };
@@ -226,7 +226,7 @@ export interface LoopEvents {
   "result-cached": ResultEvent;
   /**
    * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of the calls with these
-   * results. The token numbers are sums over the removed results.
+   * results. The token counts are totals for the removed results.
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /**
@@ -235,7 +235,7 @@ export interface LoopEvents {
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
-   * Emitted after a stream if the model read a different request than the run made. The adapter left out or replaced a part that the model
+   * Emitted after a stream if the model read a different request from the one that the run made. The adapter left out or replaced a part that the model
    * refuses, or the service removed reasoning that is no longer valid. Each change is reported once per run.
    */
   "request-adjusted": EventBase & RequestAdjustment;
@@ -245,8 +245,8 @@ export interface LoopEvents {
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
-   * Emitted when the summary is written. Also emitted when the summary failed; no messages are then replaced. The token numbers
-   * are estimates of the next request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model`
+   * Emitted when the summary is written. Also emitted when the summary failed; no messages are then replaced. The token counts
+   * are estimates for the next request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model`
    * name the model that wrote the summary, and are undefined if no request was sent.
    */
   "compaction-end": EventBase & {
@@ -279,8 +279,8 @@ export interface LoopEvents {
 export type LoopEventType = keyof LoopEvents;
 
 /**
- * Any event, as `streamToolLoop` yields it. `T` is the union of the types of the tools. If the name of a tool in `T` is a literal
- * type, the result in a `tool-end` event of this tool has the type of its results.
+ * Any event, as yielded by `streamToolLoop`. `T` is the union of the tool types. If the name of a tool in `T` is a literal
+ * type, the result in a `tool-end` event for this tool has the tool's result type.
  */
 export type LoopEvent<T extends AnyTool = AnyTool> =
   | { readonly [Type in OtherEventType]: EventOf<Type> }[OtherEventType]
@@ -291,7 +291,7 @@ type OtherEventType = Exclude<LoopEventType, "tool-end">;
 type EventOf<Type extends LoopEventType> = { readonly type: Type } & LoopEvents[Type];
 
 /**
- * Events of nested runs have a `path`, and may be about any tool. The template matches all names except the type `string`. A test
+ * Events from nested runs have a `path`, and may be about any tool. The template matches all names except the type `string`. A test
  * of the form `string extends T["name"]` would make `LoopEvent` contravariant in `T`.
  */
 type ToolEnd<T extends AnyTool> = T["name"] extends `${infer _First}${infer _Rest}`

@@ -47,7 +47,7 @@ export interface LoopLimits {
   readonly maxPauses?: number | undefined;
   /** The maximum number of nesting levels, including the outermost run. With 1, tools cannot start nested runs. Default 3. */
   readonly maxDepth?: number | undefined;
-  /** The maximum number of tool calls that run at the same time. Further calls wait. Default 10. */
+  /** The maximum number of tool calls that run at the same time. Additional calls wait. Default 10. */
   readonly toolConcurrency?: number | undefined;
   /**
    * The maximum number of tool calls that the run starts. If a message has more calls than may still start, the first ones may run and the
@@ -56,13 +56,13 @@ export interface LoopLimits {
    */
   readonly maxToolCalls?: number | undefined;
   /**
-   * The maximum number of input and output tokens, with nested runs. Checked before each stream: if the limit is reached, the run ends as
+   * The maximum number of input and output tokens, including nested runs. Checked before each stream: if the limit is reached, the run ends as
    * `max-tokens`. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
   /**
    * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends as `max-cost` if one more stream
-   * with the cost of the previous stream would exceed the limit. Default: no limit.
+   * costing as much as the previous one would exceed the limit. Default: no limit.
    */
   readonly maxCostUSD?: number | undefined;
   /**
@@ -149,11 +149,11 @@ export interface LoopControl {
   kill(): "accepted" | "finished";
   /**
    * Answers a question that a tool asked with `ask` and `wait: true`. `id` is the `id` of its `question-asked` event.
-   * Returns "unknown" if no question with this `id` waits for an answer. Throws LoopError "invalid-decision" if the answer is
+   * Returns "unknown" if no question with this `id` is waiting for an answer. Throws LoopError "invalid-decision" if the answer is
    * neither a result nor a failure, or if it comes from a page that may not answer.
    */
   answer(id: string, answer: OutsideResult): "accepted" | "unknown";
-  /** True after `stop` or `kill` was called, or the `signal` of the run was aborted. */
+  /** True after `stop` or `kill` was called, or the run's `signal` was aborted. */
   hasStopRequest(): boolean;
   /** True from the first tool call of the run until the run ends. */
   isToolChainActive(): boolean;
@@ -169,8 +169,8 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /**
- * All options of a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the types of the
- * tools, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
+ * All options of a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the tool
+ * types, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
  * with a context of any type.
  */
 export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
@@ -199,7 +199,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly modelSettings?: ModelSettings | undefined;
   /**
    * Limits which tools the model may call. Calls to other tools are blocked. "required" and `{ name }` force calls until the model has made
-   * one. With `stopWhen`, they force a call in each iteration. Default: the default of the provider.
+   * one. With `stopWhen`, they force a call in each iteration. Default: the provider's default.
    */
   readonly toolChoice?: ToolChoice | undefined;
   /** Any value. Tools can read it as `context.messageIdMap`. */
@@ -227,7 +227,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly runId?: string | undefined;
   /**
    * The version of your code, such as a release or a commit. It is recorded in the journal, and `inspectJournal` returns it. A run
-   * may be continued with another version. Default: no version is recorded.
+   * may be continued with a different version. Default: no version is recorded.
    */
   readonly version?: string | undefined;
   /**
@@ -245,7 +245,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * Default: the system time.
    */
   readonly now?: number | undefined;
-  /** The source of time. Default: the clock of the platform. */
+  /** The source of time. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
   /** Information about the user, and preferences for the answer. Tools and approvals can read it. */
   readonly session?: Session | undefined;
@@ -298,7 +298,7 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
  * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
- * outer run's context: the option `context` is required if the tools need another context.
+ * outer run's context: the option `context` is required if the tools need a different context.
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
@@ -355,7 +355,7 @@ export interface ToolContext<Context = unknown> {
   /** The nesting depth: the number of outer runs. */
   readonly depth: number;
   /**
-   * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. Steps that run at the same
+   * Runs `body` once, and returns its recorded value from then on. An error from `body` is recorded too. Steps that run at the same
    * time need different names. Only in tools with `durable: true`.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
@@ -366,7 +366,7 @@ export interface ToolContext<Context = unknown> {
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
-   * Calls another tool of the run, with the same checks as for a call by the model. Rejects if the call has no result. A call that ends the
+   * Calls another tool of the run, with the same checks as a call from the model. Rejects if the call has no result. A call that ends the
    * run also ends it if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;

@@ -11,12 +11,12 @@ import type { Handoff, ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-ou
 
 /**
  * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
- * `structuredOutput` creates from the answer, and `T` is the union of the types of the tools.
+ * `structuredOutput` creates from the answer, and `T` is the union of the tool types.
  */
 export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** How the run ended, in one word: "completed", "error", "timeout", "stopped-by-user", "suspended" or another status. */
   readonly status: LoopStatus;
-  /** Why the run ended. `reason.kind` is more exact than `status`, and some kinds have more fields. */
+  /** Why the run ended. `reason.kind` is more precise than `status`, and some kinds have more fields. */
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
   readonly text: string;
@@ -24,7 +24,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly details: string;
   /** The value of `text`. If there are details, they follow under their label. */
   readonly responseText: string;
-  /** The thought log of the last stream that had one. */
+  /** The thought log from the last stream that had one. */
   readonly thoughtLog?: Json | undefined;
   /** The owner of the thought log. Present if there is a thought log. */
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
@@ -36,11 +36,11 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    */
   readonly calls: readonly RunCall<T>[];
   /**
-   * The same calls in the format of model services. Processed results also have the outcome "completed" here. Entry `n`
+   * The same calls in the format that model services use. Processed results also have the outcome "completed" here. Entry `n`
    * describes the same call as `calls[n]`.
    */
   readonly functionHistory: readonly ToolHistoryEntry[];
-  /** The provider metadata of all streams, in order: data in the provider's own format. */
+  /** The provider metadata from all streams, in order: data in the provider's own format. */
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];
@@ -65,8 +65,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
   /**
-   * The error of `reason`, if `reason` has an error. If a guardrail ended the run, the message contains the name of the check and
-   * the reason that the check gave. For `max-cost`, the message contains the cost so far. For `cost-unknown`, the message
+   * The error from `reason`, if it has one. If a guardrail ended the run, the message contains the check's name and its
+   * reason. For `max-cost`, the message contains the cost so far. For `cost-unknown`, the message
    * explains why the cost is unknown.
    */
   readonly error?: PlainError | undefined;

@@ -7,7 +7,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 /** A message that you pass to a run. The content of an assistant message may be a string, which becomes a text part in the transcript. */
 export type GivenMessage = Message | { readonly role: "assistant"; readonly content: string };
 
-/** A message from the user, or a message that the loop writes in the role of the user. */
+/** A message from the user, or one that the loop writes in the user's role. */
 export interface UserMessage {
   readonly role: "user";
   /**
@@ -25,7 +25,7 @@ export interface UserMessage {
   readonly metadata?: { readonly [key: string]: Json | undefined } | undefined;
 }
 
-/** The output of the model in one iteration. */
+/** The model's output in one iteration. */
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantPart[];

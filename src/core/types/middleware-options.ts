@@ -19,7 +19,7 @@ export interface ResultPipeline {
   readonly cacher?: ResultCacher | undefined;
 }
 
-/** Shortens large results, for example with another model. */
+/** Shortens large results, for example with a different model. */
 export interface ResultExtractor {
   /** The size above which results are extracted, in estimated tokens. Default 15,000. */
   readonly threshold?: number | undefined;
@@ -50,7 +50,7 @@ export interface ExtractedResult {
 export interface ResultCacher {
   /** The size above which results are stored, in estimated tokens. It is measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** The name of the tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none. */
+  /** The name of the tool that the text from `store` tells the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;
   /** Stores a result, and returns the text that replaces it. */
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
@@ -79,17 +79,17 @@ export interface MaskingOptions {
 
 /** Stores the results of a result cache as text, under ids that the cache creates. */
 export interface ResultStore {
-  /** Stores a text under a new id. */
+  /** Stores text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
-  /** Returns the text with this id, or undefined if there is no such text. */
+  /** Returns the text with this id, or undefined if there is none. */
   read(id: string): string | undefined | PromiseLike<string | undefined>;
-  /** Removes a text. Has no effect if the text does not exist. */
+  /** Removes stored text. Has no effect if the id is unknown. */
   remove(id: string): void | PromiseLike<void>;
-  /** Returns the ids of all stored texts, with the size of each text in UTF-8 bytes. */
+  /** Returns the ids of everything stored, with each size in UTF-8 bytes. */
   list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
 }
 
-/** The id and the size of one text in a result store. */
+/** The id and the size of one result in a result store. */
 export interface StoredResult {
   readonly id: string;
   readonly bytes: number;
@@ -122,7 +122,7 @@ export interface StopContext {
   /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
   /**
-   * The response of the model. If a response has several streams, the text, reasoning and calls are from all streams, and the
+   * The model's response. If a response has several streams, the text, reasoning and calls are from all streams, and the
    * other fields are from the last stream.
    */
   readonly response: StreamResult;
@@ -138,7 +138,7 @@ export interface StopContext {
 
 /**
  * The part of each limit that is reserved for the final answer. The rest of the run may use only what remains. Each field needs the limit that
- * it reserves from, and must be smaller than that limit. Default of each field: 0.
+ * it reserves from, and must be smaller than that limit. Default for each field: 0.
  */
 export interface FinalAnswerReserve {
   /** The number of tokens to reserve from `limits.maxTokens`. */
@@ -213,12 +213,12 @@ export interface DeliberateGate {
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
   /** The triggers that were not searched for because the search had reached its limit. The loop does not use this field. */
   readonly unsearched?: readonly string[] | undefined;
-  /** Called for each successful call of a tool while the gate is active. */
+  /** Called for each successful tool call while the gate is active. */
   retain?(name: string): void;
 }
 
 /**
- * A function that decides about a call. It is called once for each call, after validation and before any call of the iteration
+ * A function that decides about a call. It is called once for each call, after validation and before any call in the iteration
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve<Context = unknown> = {
@@ -240,7 +240,7 @@ export type ApprovalDecision =
   | {
       readonly kind: "deny";
       readonly reason?: string | undefined;
-      /** The check of `guardrails` that denied the call. */
+      /** The `guardrails` check that denied the call. */
       readonly guardrail?: DenyingGuardrail | undefined;
     }
   | { readonly kind: "modify"; readonly args: Json }

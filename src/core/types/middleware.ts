@@ -24,7 +24,7 @@ export interface Wait {
   readonly facts: Json;
   /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
   readonly until?: number | undefined;
-  /** The call that waits, if the facts do not describe it. */
+  /** The waiting call, if the facts do not describe it. */
   readonly call?: WaitingSubject | undefined;
   /** The schema of the answer, if it can be converted. */
   readonly schema?: JsonSchema | undefined;
@@ -73,14 +73,14 @@ export type Outcome = ToolOutcome & {
 /** A model request as middleware sees it. */
 export interface RequestDraft {
   readonly provider: Provider;
-  /** The messages that the model gets. The run's transcript stays complete. */
+  /** The messages that the model gets. The run's transcript remains complete. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   /** The names of the tools that may run in this iteration. Default: all tools in the request. */
   readonly allowedTools?: readonly string[] | undefined;
   /** Tools that a tool search may find. The model may call them although the request does not show them. */
   readonly findableTools?: readonly ToolDefinition[] | undefined;
-  /** The items that `messages` contains besides the transcript. Tools read them in their context. */
+  /** The items that `messages` contains in addition to the transcript. Tools read them in their context. */
   readonly contextItems?: readonly Json[] | undefined;
   readonly system?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
@@ -102,12 +102,12 @@ export interface NextCall extends ToolCall {
 }
 
 /**
- * Runs a call in place of its tool, together with other calls of the message. The call keeps its limits, events and records, but does
- * not count for `toolConcurrency`, and does not wait for calls of sequential tools.
+ * Runs a call in place of its tool, together with other calls in the message. The call keeps its limits, events and records, but does
+ * not count for `toolConcurrency`, and does not wait for calls to sequential tools.
  */
 export interface JoinedRun {
   /**
-   * Called when the call has passed all middleware and only waits for its turn. All calls that may run join before the first tool of the
+   * Called when the call has passed all middleware and only waits for its turn. All calls that may run join before the first tool in the
    * message begins. After this, `next` always settles, unless `run` defers the result.
    */
   join(): void;
@@ -140,7 +140,7 @@ export interface Middleware extends Hooks {
   /** True if the middleware never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
-   * True if the middleware decides about each call of a tool with `needsApproval`, so that the run does not also wait for a person's decision.
+   * True if the middleware decides about each call to a tool with `needsApproval`, so that the run does not also wait for a person's decision.
    * Such a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
@@ -200,7 +200,7 @@ export interface Hooks {
    */
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
-   * Called around the tool, inside the hooks `call` of all middleware, with the arguments that these hooks have set. The schema adds its
+   * Called around the tool, inside the `call` hooks of all middleware, with the arguments that these hooks have set. The schema adds its
    * defaults inside `next`: use `at.validated` to read the arguments that the tool gets. Calls that may not run, for example beyond
    * `maxToolCalls`, do not reach these hooks. `next` may still refuse arguments that a hook has chosen.
    */
@@ -217,7 +217,7 @@ export interface Hooks {
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
   /**
    * Called before the run ends. May let it continue, or change how it ends. After a limit, `again` grants one more iteration. With `isCounted`,
-   * the limits apply to this iteration as to any other, and the run ends if `maxIterations` is reached.
+   * the limits apply to this iteration like any other, and the run ends if `maxIterations` is reached.
    */
   beforeEnd?(
     ending: Ending,
@@ -234,18 +234,18 @@ export interface Hooks {
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
-   * Called with each event of the run. Events of its nested runs have a `path`. An error does not affect the run. It is reported once, as the
-   * event `listener-error`.
+   * Called with each event of the run. Events from its nested runs have a `path`. An error does not affect the run. It is reported once, in a
+   * `listener-error` event.
    */
   on?(event: LoopEvent): void;
   /**
-   * Returns hooks for a nested run that a call of this run starts. These hooks run inside the nested run's own middleware, and must not
+   * Returns hooks for a nested run that a call in this run starts. These hooks run inside the nested run's own middleware, and must not
    * record steps. Default: none.
    */
   nest?(run: RunFacts, call: NestingCall): Hooks | undefined;
   /** Returns fields for the run's result. The type of the result includes them if the type of the middleware has this method. */
   result?(state: State): object;
-  /** Called last, however the run has ended, unless it was rejected before `run-start`. */
+  /** Called last, however the run ended, unless it was rejected before `run-start`. */
   close?(run: ClosedRun): void;
 }
 
@@ -256,7 +256,7 @@ export interface NestingCall {
   readonly name?: string | undefined;
 }
 
-/** Facts about an ended run, for `close`. */
+/** Facts about a finished run, for `close`. */
 export interface ClosedRun {
   /** The error of a rejected run. Such a run has sent no `run-end`. */
   readonly failure?: { readonly error: unknown } | undefined;
@@ -280,10 +280,10 @@ export interface MessageWatch {
 export interface StreamRecorder {
   /**
    * Runs a call now, through all middleware. `journalAt` returns the journal for its steps, whose keys begin with `place`. `outer` is the
-   * journal of the run: it must not get steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
+   * journal of the run: it must not receive steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
    */
   begin(call: ToolCall, journalAt: (place: string, outer: Journal) => Journal): Promise<BegunCall | undefined>;
-  /** Uses a result of `begin` for a call of the message. If it came from another, equal call, sends the events for this call. */
+  /** Uses a result from `begin` for a call in the message. If it came from a different, equal call, sends the events for this call. */
   use(call: ToolCall, begun: BegunCall): void;
 }
 
@@ -318,7 +318,7 @@ export interface RunFacts {
 /** Records effects and waits for answers. The code that uses it runs again when the run is resumed. */
 export interface Recorder {
   /**
-   * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. With `recordErrors: false`,
+   * Runs `body` once, and returns its recorded value from then on. An error from `body` is recorded too. With `recordErrors: false`,
    * the run rejects with the error instead, and runs `body` again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
@@ -331,10 +331,10 @@ export interface Recorder {
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
-  /** Adds a message at the end of the transcript. Call it before `next` of a request. */
+  /** Adds a message at the end of the transcript. Call it before the request's `next`. */
   addMessage(message: UserMessage): void;
   /**
-   * Returns the limit, of this run or an outer run, that a request of this cost would exceed. `spent` is the usage of the middleware's own
+   * Returns the limit, of this run or an outer run, that a request with this cost would exceed. `spent` is the usage of the middleware's own
    * requests that is not counted yet.
    */
   findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
@@ -353,12 +353,12 @@ export interface Recorder {
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /**
    * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
-   * them, also if the step was recorded before.
+   * them, even if the step was recorded before.
    */
   spend(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
   /** False inside an ordinary tool, whose step cannot wait. */
   readonly mayWait: boolean;
-  /** Sends an event of the run. The recorder adds the place: the run, the iteration, and the call if there is one. */
+  /** Sends an event for the run. The recorder adds the place: the run, the iteration, and the call if there is one. */
   emit<Type extends LoopEventType>(type: Type, fields: Omit<LoopEvents[Type], keyof CallEvent>): void;
   heartbeat(): void;
 }
@@ -371,7 +371,7 @@ export interface CallRecorder extends Recorder {
   readonly isChanged: boolean;
   /** True if an earlier execution has run the call or ended it. Do not ask about it then. */
   readonly isOver: boolean;
-  /** True if an earlier execution waited for an approval of this call. */
+  /** True if an earlier execution waited for approval of this call. */
   readonly wasAsked: boolean;
   /** True if an earlier execution may have recorded steps of this call. */
   readonly mayBeRecorded: boolean;
@@ -403,7 +403,7 @@ export interface InboxMessage {
 export interface Look {
   /** The time on the run's clock, in milliseconds. */
   readonly now: number;
-  /** The id of the execution. Times of different executions cannot be compared. */
+  /** The id of the execution. Times from different executions cannot be compared. */
   readonly token: string;
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly ending?: Ending | undefined;
@@ -422,9 +422,9 @@ export interface EndedCall {
   readonly waits: readonly Wait[];
   /** True if the call continues when the run is resumed. */
   readonly isOpen?: true | undefined;
-  /** True if a nested run of the call was suspended by a drain. */
+  /** True if a nested run in the call was suspended by a drain. */
   readonly isDrained?: boolean | undefined;
-  /** The messages that nested runs of the call have not sent to a model. */
+  /** The messages that nested runs in the call have not sent to a model. */
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
@@ -475,18 +475,18 @@ export interface State {
   /** The run's ending, if it prevented the newest request. */
   skipped: Ending | undefined;
   look: Look | undefined;
-  /** The key of the newest look, and how often the run has looked under that key. */
+  /** The key of the newest look, and how many times the run has looked under that key. */
   lookAttempt: { readonly base: string; readonly count: number };
   /** The newest recorded value of the option `version`. */
   codeVersion: string | undefined;
   /** The active time up to the newest record, in milliseconds. */
   activeMs: number;
   activeMsAtLook: number;
-  /** How often `beforeEnd` has let the run continue. */
+  /** How many times `beforeEnd` has let the run continue. */
   agains: number;
   /** True during an iteration that `beforeEnd` granted and that may exceed the limits. */
   isGranted: boolean;
-  /** How often the newest request was retried. */
+  /** How many times the newest request was retried. */
   retry: number;
   before: BeforeMessage;
 }

@@ -26,8 +26,8 @@ export interface CacheBreakCause {
   /** The name of the tool or the setting. */
   readonly name?: string | undefined;
   /**
-   * The number of inserted messages for "messages-inserted". For some other kinds: how many messages of the previous request the
-   * change affects.
+   * The number of inserted messages for "messages-inserted". For some other kinds: how many messages from the previous request
+   * the change affects.
    */
   readonly count?: number | undefined;
   /** The provider or model before and after the change. */
@@ -42,11 +42,11 @@ export interface PromptCacheBreak {
   readonly model: string;
   /** The first change, in the order in which services read a request: tools, system text, messages. */
   readonly cause: CacheBreakCause;
-  /** True if middleware of the run made the change on purpose: the masking or the compaction of messages. */
+  /** True if the run's middleware made the change on purpose: by masking or compacting messages. */
   readonly isIntended: boolean;
   /** The length of the beginning that this request and the previous request have in common, in bytes. */
   readonly keptBytes: number;
-  /** The number of bytes of the previous request after the first change. */
+  /** The number of bytes in the previous request after the first change. */
   readonly lostBytes: number;
 }
 
@@ -111,7 +111,7 @@ export interface StreamCache {
 export interface PromptCacheUse {
   /** The number of requests whose usage a provider reported. */
   readonly requests: number;
-  /** The sum of `prefixBytes` of all requests: the bytes that could be shared if nothing ever changed. */
+  /** The sum of `prefixBytes` for all requests: the bytes that could be shared if nothing ever changed. */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose, such as masking. */
   readonly possibleBytes: number;
@@ -126,6 +126,6 @@ export interface PromptCacheUse {
   /** The price of the usage without a cache, minus the cost, in USD. Undefined if the usage or a price is unknown. */
   readonly savedUSD: number | undefined;
   readonly breaks: readonly PromptCacheBreak[];
-  /** The final request of the run. Pass it to `startWith` of `watchPromptCache` for the next run. Undefined if there was no request. */
+  /** The final request of the run. Pass it as `startWith` to `watchPromptCache` in the next run. Undefined if there was no request. */
   readonly last: LastRequest | undefined;
 }

@@ -18,11 +18,11 @@ export interface Provider {
   readonly model: string;
   /** The API family of the provider, for middleware that depends on the family. */
   readonly family?: string | undefined;
-  /** True if the service can replace old messages with a summary by itself. Requests may then have `compactAt`. Default false. */
+  /** True if the service can replace old messages with a summary on its own. Requests may then have `compactAt`. Default false. */
   readonly compacts?: boolean | undefined;
   /**
    * True if the service itself searches deferred tools. Requests then contain all deferred tools, marked with `deferred: true`, and
-   * no tool made by `withToolSearch`. Default false.
+   * no tool added by `withToolSearch`. Default false.
    */
   readonly searchesTools?: boolean | undefined;
   /**
@@ -30,7 +30,7 @@ export interface Provider {
    * then does not contain the instructions for the answer. Default false.
    */
   readonly structuresOutput?: boolean | undefined;
-  /** Streams one response of the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
+  /** Streams one response from the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
@@ -59,7 +59,7 @@ export interface ModelRequest {
    */
   readonly continuationToken?: string | undefined;
   /**
-   * The number of input tokens at which the service is to replace old messages with a summary. Set only for a provider with
+   * The number of input tokens at which the service should replace old messages with a summary. Set only for a provider with
    * `compacts`.
    */
   readonly compactAt?: number | undefined;
@@ -72,7 +72,7 @@ export interface ModelRequest {
   readonly transcript?: RequestTranscript | undefined;
 }
 
-/** The schema of the answer in two forms. */
+/** The answer's schema in two forms. */
 export interface RequestedOutput {
   /** The JSON Schema of the answer. The object is the same in each request of a run. */
   readonly schema: JsonSchema;
@@ -102,8 +102,8 @@ export interface ModelCall {
   readonly timeouts: Timeouts;
   /**
    * Returns true if the limits of the run allow one more request after the attempts in `spent`. A provider that may send several
-   * requests in one stream must call this method before each further request. If the method returns false, end the stream with
-   * the failure of the last attempt. The run then ends because of the limit. Undefined if there are no limits.
+   * requests in one stream must call this method before each additional request. If the method returns false, end the stream
+   * with the last attempt's failure. The run then ends because of the limit. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
   /**
@@ -132,7 +132,7 @@ export interface AttemptSpending {
   readonly usage: Usage | undefined;
 }
 
-/** Controls which tools the model may call. `{ name }` requires a call of this tool. */
+/** Controls which tools the model may call. `{ name }` requires a call to this tool. */
 export type ToolChoice = "auto" | "required" | "none" | { readonly name: string };
 
 /** Settings that every model service supports. Use `extra` for other settings. */
@@ -164,7 +164,7 @@ export type FinishReason =
   | "error"
   | "unknown";
 
-/** One difference between the request of the run and the request that the model read. */
+/** One difference between the run's request and the request that the model read. */
 export interface RequestChange {
   /** "adapter": the adapter changed the request before sending it. "service": the service changed it before the model read it. */
   readonly by: "adapter" | "service";
@@ -184,7 +184,7 @@ export interface RequestChange {
   readonly reason: string;
 }
 
-/** The changes of one request, and the model that read it. */
+/** The changes to one request, and the model that read it. */
 export interface RequestAdjustment {
   readonly provider: string;
   readonly model: string;
@@ -215,8 +215,8 @@ export type ModelChunk =
   /** A part of the message in the provider's own format, which is sent back unchanged in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
   /**
-   * Differences between the request of the run and the request that the model read. May be sent several times in a stream. The run
-   * reports each difference once, with the event `request-adjusted`.
+   * Differences between the run's request and the request that the model read. May be sent several times in a stream. The run
+   * reports each difference once, in a `request-adjusted` event.
    */
   | { readonly type: "request-adjusted"; readonly changes: readonly RequestChange[] }
   /** Text to show below the answer. */
@@ -259,7 +259,7 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
-  /** The ids of calls from discarded attempts. No later call of the run gets one of these ids. Absent if there are none. */
+  /** The ids of calls from discarded attempts. No later call in the run gets one of these ids. Absent if there are none. */
   readonly discardedIds?: readonly string[] | undefined;
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;
@@ -299,14 +299,14 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** The names of the tools that the model could see. */
   readonly visibleTools: readonly string[];
-  /** The restriction of `toolChoice`, if it allowed only one tool or none. Calls of other tools are blocked. */
+  /** The restriction of `toolChoice`, if it allowed only one tool or none. Calls to other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
   /** Information that a resumed run needs about the calls. Absent if the run's first record contains it. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** The stop condition that ended the run after this stream, with its reason. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
-  /** The checks of the output by `guardrails`, in order. Absent if there were none. */
+  /** The output checks by `guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;
   /** The differences between the stream's requests and what the model read. Absent if there are none. */
   readonly adjustments?: readonly RequestAdjustment[] | undefined;

@@ -14,7 +14,7 @@ export type StreamStatus =
   | "follow-up-interrupt";
 
 /**
- * How a run ended; `reason` is more exact. A run with the status `suspended` can be resumed.
+ * How a run ended; `reason` is more precise. A run with the status `suspended` can be resumed.
  */
 export type LoopStatus = Exclude<StreamStatus, "tool-calls"> | "suspended";
 
@@ -54,7 +54,7 @@ export type EndReason =
   | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }
   | { readonly kind: "hook-failed"; readonly hook: string; readonly error: PlainError }
   | { readonly kind: "fatal-tool-error"; readonly toolName: string; readonly error: PlainError }
-  /** A check of `guardrails` refused the input, the output or a tool call. `guardrail` is the name of the check. */
+  /** A `guardrails` check refused the input, the output or a tool call. `guardrail` is the name of the check. */
   | ({ readonly kind: "input-guardrail" | "output-guardrail" } & GuardrailRefusal)
   | ({ readonly kind: "tool-guardrail"; readonly toolName: string } & GuardrailRefusal)
   | { readonly kind: "invalid-output"; readonly issues: readonly Issue[]; readonly attempts: number }

@@ -21,7 +21,7 @@ export interface ToolChange {
  */
 export type ToolChangeKind =
   | "removed"
-  /** The name now belongs to a tool with another `origin`. */
+  /** The name now belongs to a tool with a different `origin`. */
   | "source-changed"
   | "field-removed"
   | "required-field-added"
@@ -64,7 +64,7 @@ export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
   readonly schema: JsonSchema;
-  /** The issues of the previous answer, if the same question was asked before and that answer did not match the schema. */
+  /** The issues with the previous answer, if the same question was asked before and that answer did not match the schema. */
   readonly issues?: readonly Issue[] | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface ToolQuestion {
 export interface WaitingCall {
   /**
    * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited before, for
-   * example for its approval or for the answer to another question, a number follows, as in `call_i0_0#2`.
+   * example for its approval or for the answer to a different question, a number follows, as in `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
@@ -98,7 +98,7 @@ export interface WaitingCall {
   /** The question, if the tool asked one with `ask`. The call's result is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /**
-   * The changes of the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
+   * The changes to the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
    * changed tool.
    */
   readonly toolChanges?: readonly ToolChange[] | undefined;
@@ -123,13 +123,13 @@ export type ToolOutcome = {
       readonly endTurn?: boolean | undefined;
       /** The item from the stash whose key is the `pending_context_key` of the result. */
       readonly pendingContext?: Json | undefined;
-      /** The results to remove from later requests. Set by the tool that `createContextRelease` creates. */
+      /** The results to remove from later requests. Set by the tool from `createContextRelease`. */
       readonly release?: ContextRelease | undefined;
-      /** The names of deferred tools to show to the model from the next request on. Set by the tool of `withToolSearch`. */
+      /** The names of deferred tools to show to the model starting with the next request. Set by the tool from `withToolSearch`. */
       readonly load?: readonly string[] | undefined;
-      /** The agent that the run continues as, and the reason. Set by a tool of `createHandoffs`. */
+      /** The agent that the run continues as, and the reason. Set by a tool from `createHandoffs`. */
       readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
-      /** True if the tool returned a result of `contextRestart`. Other data with the same fields has no such effect. */
+      /** True if the tool returned a result from `contextRestart`. Other data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
   /**
@@ -153,7 +153,7 @@ export type ToolOutcome = {
     }
   | { readonly kind: "denied"; readonly reason?: string | undefined; readonly guardrail?: DenyingGuardrail | undefined }
   /**
-   * `approve` or `needsApproval` has thrown an error or taken longer than `timeouts.approvalMs`. The model does not get `error`.
+   * `approve` or `needsApproval` threw an error or took longer than `timeouts.approvalMs`. The model does not get `error`.
    */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
   /**
@@ -183,7 +183,7 @@ export type ToolOutcome = {
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );
 
-/** The ids of the calls whose results the model no longer needs, or "all" for all calls of earlier iterations. */
+/** The ids of the calls whose results the model no longer needs, or "all" for all calls in earlier iterations. */
 export type ContextRelease = "all" | readonly string[];
 
 /** One handoff: the run continued as another agent. */

@@ -6,7 +6,7 @@ import type { Message } from "./message.ts";
  * and `Context` is the type of `context.context`.
  */
 export interface ToolTraits<Args = never, Context = never> {
-  /** Set to true if a call of this tool must not run at the same time as other calls of the iteration. Default false. */
+  /** Set to true if a call to this tool must not run at the same time as other calls in the iteration. Default false. */
   readonly sequential?: boolean | undefined;
   /** The maximum duration of one call, in milliseconds. `Infinity` means no limit. Default: `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
@@ -23,8 +23,8 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
-   * Set to true if the model may call the tool repeatedly until something has changed. Equal results of the tool then do not
-   * count for `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
+   * Set to true if the model may call the tool repeatedly until something has changed. Equal results from the tool then do
+   * not count for `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
    */
   readonly polls?: boolean | undefined;
   /**
@@ -51,13 +51,13 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly replay?: "safe" | "never" | undefined;
   /**
    * Set to true for a tool that waits for answers. When its run is resumed, `execute` runs again with the recorded results of its steps, so
-   * it must be deterministic except inside `context.step`. Needed for `step`, `wait`, `run` and `call` of the context, and for `ask`.
+   * it must be deterministic except inside `context.step`. Needed for the context's `step`, `wait`, `run` and `call`, and for `ask`.
    * Default false.
    */
   readonly durable?: boolean | undefined;
   /**
-   * The original name of the tool, if `name` was created from another name. Models do not see this name. If the original name
-   * changes, the loop treats the tool as another tool. Default: none.
+   * The original name of the tool, if `name` was created from a different name. Models do not see this name. If the original name
+   * changes, the loop treats the tool as a different tool. Default: none.
    */
   readonly origin?: string | undefined;
   /**
@@ -73,7 +73,7 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**
-   * Set to true if a result of the tool may release results of earlier calls. The run then needs `maskResults()`. Set by
+   * Set to true if a result from the tool may release results of earlier calls. The run then needs `maskResults()`. Set by
    * `createContextRelease` and `createResultCache`. Default false.
    */
   readonly releasesResults?: boolean | undefined;

@@ -6,7 +6,7 @@ import type { ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 
 /**
  * The type of `context.context` that these tools need. For a union of tools, the intersection of their context types. `unknown`
- * if no tool needs a context, and for tools of the general type `Tool`.
+ * if no tool needs a context, and for tools with the general type `Tool`.
  */
 export type ContextOf<T extends AnyTool> = (T extends AnyTool ? (context: NeededContext<T>) => void : never) extends (
   context: infer Context,
@@ -37,7 +37,7 @@ export type ContextOption<T extends AnyTool> =
     ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
-/** The option `context` of a run that by default uses the context `Outer`. Required if the tools need another context than `Outer`. */
+/** The option `context` of a run that by default uses the context `Outer`. Required if the tools need a different context from `Outer`. */
 export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [ContextOf<T>]
   ? {
       /** The value that the tools read as `context.context`. Default: the outer context. */ readonly context?:
@@ -106,7 +106,7 @@ export interface RunCallFacts {
 }
 
 /**
- * One call of a run, with its result. If the tools of the run are known and `outcome` is "completed", `name` selects the types of
+ * One call of a run, with its result. If the run's tools are known and `outcome` is "completed", `name` selects the types of
  * `args` and `result`. With any other outcome, both are `Json`.
  */
 export type RunCall<T extends AnyTool = AnyTool> = CompletedCall<T> | UncompletedCall;
@@ -138,7 +138,7 @@ interface FinishedCall {
   readonly result: unknown;
 }
 
-/** A call or an event about a call, as `isCallOf` narrows it for the tool `T`. */
+/** A call or an event about a call, as narrowed by `isCallOf` for the tool `T`. */
 export type CallOf<T extends AnyTool, Call> = Call extends { readonly name: string }
   ? [T["name"] & Call["name"]] extends [never]
     ? never

@@ -105,7 +105,7 @@ export type OutputVerdict = InputVerdict | ({ readonly kind: "rewrite"; readonly
  * rewritten arguments.
  *
  * "refuse" denies the call, and the model reads the reason. With `endsRun: true`, the run ends as `tool-guardrail` instead, and no
- * other call of the message runs.
+ * other call in the message runs.
  */
 export type ToolVerdict =
   | { readonly kind: "pass" }

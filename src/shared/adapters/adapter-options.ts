@@ -11,7 +11,7 @@ export interface AdapterOptions {
   /** The name of the API family, on which policies such as `preToolText` can depend. Default none. */
   readonly family?: string | undefined;
   /**
-   * Maps further finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
+   * Maps additional finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
    * entries take precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;

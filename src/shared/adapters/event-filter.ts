@@ -66,7 +66,7 @@ export class EventFilter {
   #line = "";
   #hasData = false;
 
-  /** Takes bytes that have arrived, and returns the bytes to pass on. */
+  /** Takes the bytes that have arrived, and returns the bytes to pass on. */
   take(arrived: Uint8Array): readonly Uint8Array[] {
     return this.#encode(this.#filter(this.#decoder.decode(arrived, { stream: true })));
   }

@@ -25,7 +25,7 @@ export function fitArguments(args: unknown, schema: JsonSchema): unknown {
 }
 
 /**
- * Returns the inner arguments if a model, such as GLM or Qwen, put all arguments into one named "arguments"
+ * Returns the inner arguments if a model, such as GLM or Qwen, puts all arguments into one named "arguments"
  * (github.com/openclaw/openclaw/issues/142304).
  */
 function unwrap(args: unknown, { properties, additionalProperties: rest = false }: JsonSchema): unknown {

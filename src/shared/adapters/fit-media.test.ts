@@ -11,7 +11,7 @@ const forms: MediaForms<object> = {
   write: (media) => (/^image\/|pdf$/.test(media.mediaType) ? media : undefined),
 };
 
-/** Returns a PNG of this size in pixels. A different `salt` makes a different image. */
+/** Returns a PNG of this size in pixels. A different `salt` produces a different image. */
 function png(width: number, height = 10, salt = 0): MediaPart {
   const head = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
   const size = Buffer.alloc(9);

@@ -9,7 +9,7 @@ import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../me
 import { memoize } from "../promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
-/** A service's limits for images and files. An absent limit is unknown. */
+/** A service's limits on images and files. An absent limit is unknown. */
 export interface MediaLimits {
   /** The media types of images that the service accepts. Default: the types that the API accepts. */
   readonly imageTypes?: readonly string[] | undefined;
@@ -24,7 +24,7 @@ export interface MediaLimits {
   readonly maxSide?: number | undefined;
   /** The maximum number of images and files in a request. */
   readonly maxCount?: number | undefined;
-  /** The maximum length of all images and files of a request as base64, in characters. */
+  /** The maximum total length of all images and files in a request as base64, in characters. */
   readonly maxTotal?: number | undefined;
   /** A lower limit for the sides of images, for requests with more than `count` images and files. */
   readonly many?: { readonly count: number; readonly maxSide: number } | undefined;

@@ -45,7 +45,7 @@ const bounds = ["Minimum", "Maximum"] as const;
 
 /**
  * Replaces keywords that JSON Schema 2020-12 defines differently. Anthropic refuses them with "It must match JSON Schema draft 2020-12":
- * `exclusiveMinimum: true` of draft 4 (github.com/Dokploy/mcp/issues/74) and lists in `items` of draft 7
+ * `exclusiveMinimum: true` from draft 4 (github.com/Dokploy/mcp/issues/74) and lists in `items` from draft 7
  * (github.com/hyperdxio/hyperdx/issues/2925). A schema without such keywords stays the same object.
  */
 function toCurrentDraft(root: JsonSchema): JsonSchema {
@@ -92,7 +92,7 @@ function withTuple(node: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Updates references to tuples that moved to another keyword. */
+/** Updates references to tuples that moved to a different keyword. */
 function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
   const { $ref: reference } = node;
   if (typeof reference !== "string" || !reference.startsWith("#/")) return node;
@@ -128,7 +128,7 @@ const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as c
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *
  * The branches of a union are merged: the result contains all properties of all branches, and requires those that every branch requires. The
- * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result may accept more
+ * description says which properties belong together. Keywords from older drafts become those of 2020-12. The result may accept more
  * than the schema, so the run validates the arguments with the original schema. An acceptable schema stays the same object.
  *
  * @example

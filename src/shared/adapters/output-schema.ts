@@ -6,7 +6,7 @@ import { resolveReference } from "../root-schema.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { memoize } from "../promises.ts";
 
-/** A service's limits for the schema of an answer. */
+/** A service's limits on the schema of an answer. */
 export interface OutputRules {
   /** The maximum number of properties that are not required. */
   readonly maxOptional: number;

@@ -15,7 +15,7 @@ export interface AnswerChunk {
   readonly saysRole: boolean;
   /** True if the chunk contains a part of an answer. */
   readonly hasContent: boolean;
-  /** True if the chunk has a finish reason. Some gateways send the last chunk under another id. */
+  /** True if the chunk has a finish reason. Some gateways send the last chunk under a different id. */
   readonly isLast: boolean;
   /** True if an earlier chunk contained a part of an answer. */
   readonly hasBegun: boolean;
@@ -23,7 +23,7 @@ export interface AnswerChunk {
 
 /**
  * Detects a second answer within one stream, if each chunk has its answer's id. A new id alone is not enough, because some gateways
- * make a new id for each chunk or for the last one. A role is not enough either, because some gateways send one in each chunk. A second answer
+ * generate a new id for each chunk or for the last one. A role is not enough either, because some gateways send one in each chunk. A second answer
  * has content with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more than once.
  */
 export class AnswerIds {
@@ -100,7 +100,7 @@ export class Answer {
   failed = false;
   /** True if no more events are expected. */
   isOver = false;
-  /** True if further events are ignored. */
+  /** True if any more events are ignored. */
   isClosed = false;
   /** True if the answer has non-blank text. */
   hasText = false;
@@ -146,7 +146,7 @@ export class Answer {
   }
 
   /**
-   * Stops reading, because another answer begins in the same stream. If the first answer is incomplete, the stream ends with the retryable
+   * Stops reading, because a second answer begins in the same stream. If the first answer is incomplete, the stream ends with the retryable
    * error `stream-ended-early`.
    */
   leave(): void {

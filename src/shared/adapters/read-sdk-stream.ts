@@ -13,7 +13,7 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
  * Returns the last chunks of a stream that ends with an error, or undefined if the error itself is enough.
  *
  * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both must end the stream in the same
- * way, so that no other provider gets a filtered prompt, and the model is asked for the call again.
+ * way, so that no other provider gets a filtered prompt, and the model is asked to make the call again.
  */
 function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
   const read = toProviderError(error);

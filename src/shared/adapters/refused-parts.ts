@@ -12,7 +12,7 @@ import { reportTo } from "./request-changes.ts";
 import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
-/** Matches messages with which services refuse a forced call. Other requests to the same service may still force one. */
+/** Matches messages that services send to refuse a forced call. Other requests to the same service may still force one. */
 const refusals: readonly RegExp[] = [
   // Matches refusals by Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231), DashScope
   // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152) and Kimi (github.com/can1357/oh-my-pi/issues/1077).
@@ -28,7 +28,7 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-/** Matches messages with which services refuse all images. */
+/** Matches messages that services send to refuse all images. */
 const imageRefusals: readonly RegExp[] = [
   // Matches refusals by Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
   // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp) and Gemini (github.com/google/generative-ai-docs/issues/513).
@@ -73,10 +73,10 @@ interface Ports {
 }
 
 /**
- * Returns a function that sends requests to a service. If the service refuses a forced call, the function asks once more with the choice
- * "auto" and an instruction. If it refuses reasoning, the function asks once more without the messages' provider metadata. If it refuses
- * images, the function asks once more with text instead, unless an image is in a new user message. The function remembers these refusals for
- * later requests. An adapter may handle further refusals itself.
+ * Returns a function that sends requests to a service. If the service refuses a forced call, the function retries once with the choice
+ * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses
+ * images, it retries once with text instead, unless an image is in a new user message. The function remembers these refusals for
+ * later requests. An adapter may handle other refusals itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,

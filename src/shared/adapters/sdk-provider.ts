@@ -192,7 +192,7 @@ export function readOwnItems(
 /** The text and the calls in a message's provider metadata. */
 export interface RecordedMessage<Item> {
   readonly text: string;
-  /** The items that are calls of the run's tools, in order. Calls of tools that the service runs itself are not included. */
+  /** The items that are calls to the run's tools, in order. Calls to tools that the service runs itself are not included. */
   readonly calls: readonly Item[];
   /** Returns true if an item represents the call `call`. */
   isCall(item: Item, call: ToolCallPart): boolean;
@@ -200,7 +200,7 @@ export interface RecordedMessage<Item> {
 
 /**
  * Returns true if an assistant message's provider metadata matches its content: the same text, and the same calls in
- * the same order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The adapter must
+ * the same order. They differ after the message was edited, after a continuation was cut off, or if a call got a different id. The adapter must
  * then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
@@ -273,7 +273,7 @@ export function toSettingFields(settings: ModelSettings, names?: SettingNames): 
 }
 
 /**
- * Waits for an SDK's stream. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
+ * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also give access to the response. For these
  * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
  * stream. `watch` receives all bytes of such a response. Events without data are removed.
  */
@@ -303,7 +303,7 @@ function isStreamMaker(value: unknown): value is StreamMaker {
 
 /**
  * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
- * stream of events. For example, the body may be an error in JSON, or an HTML page of a proxy, with the status 200. SDKs find no
+ * stream of events. For example, the body may be an error in JSON, or an HTML page from a proxy, with the status 200. SDKs find no
  * events in such a body, and report no error.
  */
 export async function checkBody(response: Response, clock: Clock, watch: ByteWatcher = () => {}): Promise<Response> {

@@ -3,7 +3,7 @@
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { argumentsKey, type endArguments } from "../tool-arguments.ts";
 
-/** The state of all calls of one stream. */
+/** The state of all calls in one stream. */
 export class StreamedCalls {
   readonly out: ModelChunk[];
   /** The ids of calls whose start was already sent. */

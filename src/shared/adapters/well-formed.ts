@@ -4,10 +4,10 @@ import { memoize } from "../promises.ts";
 
 /**
  * Replaces half surrogate pairs with U+FFFD, and removes U+0000, in all strings of a request. Services refuse half pairs: "The request body
- * is not valid JSON: no low surrogate in string" (github.com/anthropics/claude-code/issues/60394). U+0000 makes llama-server's models break
- * off (github.com/aebrer/dreb/issues/352).
+ * is not valid JSON: no low surrogate in string" (github.com/anthropics/claude-code/issues/60394). U+0000 makes llama-server's models stop
+ * mid-answer (github.com/aebrer/dreb/issues/352).
  *
- * A message, tool or request without such strings stays the same object, because adapters cache what they make from these objects.
+ * A message, tool or request without such strings stays the same object, because adapters cache what they build from these objects.
  */
 export function toWellFormedRequest(request: ModelRequest): ModelRequest {
   const { messages, tools, output, system, settings } = request;
@@ -30,7 +30,7 @@ export function toWellFormedRequest(request: ModelRequest): ModelRequest {
 /** Cleans each message and each tool once, because a run sends them again in every iteration. */
 const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => Item;
 
-/** Changes the items of a list. Returns the same list if no item changes, because adapters cache what they make from messages. */
+/** Changes the items of a list. Returns the same list if no item changes, because adapters cache what they build from messages. */
 export function mapItems<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
   return items.some((item) => change(item) !== item) ? items.map((item) => change(item)) : items;
 }

@@ -197,7 +197,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
 
 type RenameMessages = (messages: readonly Message[], parameters: Parameters) => readonly Message[];
 
-/** Creates a function that renames each message once, as long as the same parameters are renamed. */
+/** Creates a function that renames each message only once while the same parameters are renamed. */
 function createMessageRenamer(named: Rename): RenameMessages {
   let used = "";
   let toMessage = memoize((message: Message) => renameMessage(message, named));

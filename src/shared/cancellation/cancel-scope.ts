@@ -118,7 +118,7 @@ export class CancelScope implements Cancellable {
 
   /**
    * Starts the time limit `limitMs`, measured from `startedAt`. A second call has no effect. After the limit, the run is
-   * cancelled by a timer, or by the next call of `checkDeadline`, whichever comes first.
+   * cancelled by a timer, or by the next call to `checkDeadline`, whichever comes first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === never || this.#timer !== undefined) return;
@@ -157,7 +157,7 @@ export class CancelScope implements Cancellable {
     return Math.max(0, Math.min(own, this.#outer?.leftMs(now, isReserved) ?? never));
   }
 
-  /** Stops the timer, stops following other scopes and signals, and cancels everything that still waits. */
+  /** Stops the timer, stops following other scopes and signals, and cancels everything that is still waiting. */
   release(): void {
     this.#timer?.stop();
     for (const undo of this.#undo) undo();

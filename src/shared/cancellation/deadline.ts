@@ -19,7 +19,7 @@ export interface DeadlinePorts {
 
 export interface DeadlineLimits {
   readonly limitMs: number;
-  /** The maximum time between two calls of `heartbeat`, in milliseconds. Default: no limit. */
+  /** The maximum time between two calls to `heartbeat`, in milliseconds. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
    * How long `race` still waits for the work after the run was cancelled, in milliseconds. After a kill or an abort, `race`

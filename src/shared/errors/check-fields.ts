@@ -12,7 +12,7 @@ export interface NumberRule {
   readonly fraction?: boolean | undefined;
   /** Set to false to reject `Infinity`. Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
-  /** The default of a run option. */
+  /** The default for a run option. */
   readonly fallback?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export type Check = readonly [
 /** The allowed values, at least two. The first one is the default, if there is a default. */
 export type Choice = readonly [first: string | number, second: string | number, ...others: (string | number)[]];
 
-/** The rule for a field: a check, a number, a choice, the default of a flag, or the rules for the fields of an object. */
+/** The rule for a field: a check, a number, a choice, a flag's default, or the rules for the fields of an object. */
 export type Rule = Check | NumberRule | Choice | boolean | Fields;
 
 /** The rules for an object's fields. The rule for "*" applies to all other names. */

@@ -33,7 +33,7 @@ const maxReadLength = 10_000;
 const maxMessages = 30;
 
 /**
- * Returns the reason that a body gives, or undefined. Collects every message, status and code word of the body.
+ * Returns the reason that a body gives, or undefined. Collects every message, status and code word in the body.
  *
  * - `{ error: { message, type, code } }`, or only the inner object, or `{ error: "text" }`, or a list of these
  * - `{ object: "error", message, type, code }`: Mistral, vLLM before 0.10.1 (github.com/vllm-project/vllm/issues/22099), SGLang
@@ -49,7 +49,7 @@ export function readReason(value: unknown, place: Place): string | undefined {
 }
 
 /**
- * Reads text. LiteLLM writes "AnthropicException - {…}", with the body of the other service as JSON (github.com/SciPhi-AI/R2R/issues/622).
+ * Reads text. LiteLLM writes "AnthropicException - {…}", with the other service's body as JSON (github.com/SciPhi-AI/R2R/issues/622).
  */
 function readText(text: string, place: Place): string | undefined {
   if (text.trim() === "") return undefined;
@@ -73,7 +73,7 @@ function readList(items: readonly unknown[], place: Place): string | undefined {
 }
 
 /**
- * The fields that may contain the reason, the most exact first. An `error` object takes precedence over them. An `error` string may be only a
+ * The fields that may contain the reason, the most specific first. An `error` object takes precedence over them. An `error` string may be only a
  * title.
  */
 const reasonFields = ["message", "detail", "msg", "error_description", "status_msg", "errors", "base_resp"] as const;
@@ -124,7 +124,7 @@ interface Upstream {
   readonly name?: unknown;
 }
 
-/** Returns another service's error from the error of a gateway. */
+/** Returns another service's error from a gateway's error. */
 function upstreamOf({ metadata, value, external_model_error: external, ...body }: UnknownRecord): Upstream {
   // OpenRouter's form of an upstream error (openrouter.ai/docs/api/errors, github.com/open-webui/computer/issues/293).
   if (isRecord(metadata)) return { body: metadata.raw, name: metadata.provider_name };

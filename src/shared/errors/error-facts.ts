@@ -20,7 +20,7 @@ export interface ErrorFacts {
 
 const deepest = 4;
 
-/** The maximum number of characters of a message to search for known phrases. A JSON body in a message is always parsed completely. */
+/** The maximum number of characters in a message to search for known phrases. A JSON body in a message is always parsed completely. */
 const maxReadLength = 10_000;
 
 interface Draft extends BodyFacts {

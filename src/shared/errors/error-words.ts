@@ -5,7 +5,7 @@ import type { ErrorFacts } from "./error-facts.ts";
 
 /** A pattern for a service's error messages, and the code of these errors. */
 export interface ErrorWord {
-  /** Matches the message of an error, as `error.message` shows it. */
+  /** Matches an error's message, as shown in `error.message`. */
   readonly pattern: RegExp;
   readonly code: ProviderErrorCode;
 }

@@ -12,14 +12,14 @@ export interface LoopErrorDetails {
     readonly option: string;
     readonly expected: string;
     readonly received: string;
-    /** The code to write instead, if the value belongs to another library or to another option. */
+    /** The code to write instead, if the value belongs to a different library or option. */
     readonly instead?: string | undefined;
   };
   /** An option does not exist. `nearest` is the option that was probably meant. */
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** The code with the same effect in turnwright, if the option name comes from another library. */
+    /** The code with the same effect in turnwright, if the option name comes from a different library. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
@@ -37,11 +37,11 @@ export interface LoopErrorDetails {
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
   /** A nested run would be too deep: it would have `current` outer runs, but at most `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
-  /** The journal belongs to another run. `field` names the field that differs. */
+  /** The journal belongs to a different run. `field` names the field that differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /**
    * A decision names a call that is not waiting for a decision or a result: the call is unknown or already has a result. For a
-   * call of a nested run, the id is the path of call ids that leads to the call.
+   * call in a nested run, the id is the path of call ids that leads to the call.
    */
   readonly "unknown-decision": {
     readonly call: string;
@@ -49,7 +49,7 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision is not valid for its call, which still waits. In the message, `problem` comes directly after the call. The causes
+   * A decision is not valid for its call, which is still waiting. In the message, `problem` comes directly after the call. The causes
    * are:
    *
    * - an approval for a call that waits for its result
@@ -61,7 +61,7 @@ export interface LoopErrorDetails {
     readonly call: string;
     readonly waitsFor: WaitingCall["waitsFor"];
     readonly problem: string;
-    /** The issues of a result that does not match the tool's `outputSchema`. */
+    /** The issues with a result that does not match the tool's `outputSchema`. */
     readonly issues?: readonly Issue[] | undefined;
   };
   /**
@@ -108,19 +108,19 @@ export interface LoopErrorDetails {
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has" | "read";
-    /** The key of the requested step. If several steps were requested together, the key of the first of them. */
+    /** The key of the requested step. If several steps were requested together, the key of the first one. */
     readonly key?: string | undefined;
     readonly ms: number;
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
   /**
-   * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. With any other error of
-   * a journal, the run rejects with that error itself, which also gets the (non-enumerable) field `details.partial`.
+   * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. With any other error
+   * from a journal, the run rejects with that error itself, which also gets the (non-enumerable) field `details.partial`.
    */
   readonly "journal-failed": {
     readonly verb: "close" | "step" | "all" | "replays" | "has" | "read";
-    /** The key of the requested step. If several steps were requested together, the key of the first of them. */
+    /** The key of the requested step. If several steps were requested together, the key of the first one. */
     readonly key?: string | undefined;
     /** The message of the error that the journal threw. */
     readonly problem: string;

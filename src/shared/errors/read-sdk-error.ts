@@ -12,11 +12,11 @@ import { isProviderError, providerError } from "./provider-error.ts";
  *
  * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
  *
- * - a message or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or an
+ * - a service's message or code with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or an
  *   overload
  * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a message about a context that is too long.
  *   If a gateway passes on another service's error, that service's status and code take precedence over the gateway's
- * - a message about the context length, the API key or the name of the model
+ * - a message about the context length, the API key or the model name
  * - the HTTP status, or the error type that the service sent
  * - an abort: `network`, not retryable
  * - a failed connection: `network`

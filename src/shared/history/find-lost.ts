@@ -16,7 +16,7 @@ export interface LostContent {
   readonly field: string;
   /**
    * - "omitted": the result does not contain the content.
-   * - "changed": the result contains the content in another form, or at another position.
+   * - "changed": the result contains the content in a different form or position.
    * - "added": only the result contains the content, because the history would otherwise be rejected.
    */
   readonly reason: "omitted" | "changed" | "added";

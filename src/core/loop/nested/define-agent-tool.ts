@@ -74,7 +74,7 @@ export function endingCallsOf({ functionHistory }: Pick<LoopResult, "functionHis
   return functionHistory.filter(({ iteration, endTurn }) => iteration === last && endTurn === true);
 }
 
-/** The outer model gets the last text of a failed agent, up to this length in characters. */
+/** The outer model gets a failed agent's last text, up to this length in characters. */
 const maxLastWordsLength = 2_000;
 
 declare const inherited: unique symbol;
@@ -275,7 +275,7 @@ function describeResult(name: string, result: LoopResult): unknown {
   return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
 }
 
-/** Adds the images and files of the tools that ended the run. */
+/** Adds the images and files from the tools that ended the run. */
 function withContent(report: AgentReport, result: LoopResult): unknown {
   const content = report.reason === "end-turn" ? endingCallsOf(result).flatMap((entry) => entry.content ?? []) : [];
   return content.length === 0 ? report : toolResult({ data: report, content });

@@ -5,7 +5,7 @@ import type { ToolContext } from "../../types/loop-options.ts";
 type Emit = (part: EmittedPart) => void;
 
 /**
- * Returns a function that takes the events of a nested run, and passes the text of the run and the parts of its tools to `emit`.
+ * Returns a function that takes the events of a nested run, and passes the run's text and the parts that its tools emit to `emit`.
  * Holds back the text of an attempt that may be discarded until the attempt is accepted, because emitted text cannot be removed
  * from a page.
  */

@@ -28,10 +28,10 @@ type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempoten
 /**
  * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The
  * nested run shares the remaining tokens, cost and tool calls of the outer run, and its usage counts for both runs. Listeners of the outer
- * run also get the events of the nested run, with a `path`. `name` tells parallel nested runs of one call apart.
+ * run also get the events of the nested run, with a `path`. `name` distinguishes parallel nested runs in one call.
  *
  * In a tool with `durable: true` and in a hook, the nested run uses the outer run's journal, and is resumed together with the outer run. In
- * an ordinary tool, it ends when the call ends at the latest, and its steps are not recorded.
+ * an ordinary tool, it ends no later than the call, and its steps are not recorded.
  *
  * Rejects with LoopError "depth-exceeded", and with the errors of `runToolLoop`.
  *
@@ -204,7 +204,7 @@ export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: Neste
   return ports.begin(whole, { ...ports, reader: toReader(outer, at.callId), nesting: new NestedPlace(outer, at) }).result;
 }
 
-/** Passes the events of a nested run to the outer run. */
+/** Passes events from a nested run to the outer run. */
 function toReader({ events }: Run, callId: string): EventReader {
   return {
     wants: (type) => events.wants(type),

@@ -73,7 +73,7 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
 }
 
 /**
- * Passes a denial on if the tool has changed since the question was asked. An approval was about the earlier tool, but a denial is about
+ * Passes on a denial if the tool has changed since the question was asked. An approval was about the earlier tool, but a denial is about
  * the call.
  */
 export function passDenial(answers: Answers, earlier: string, id: string): void {

@@ -35,7 +35,7 @@ interface JournalFault {
 
 type JournalCall = Omit<JournalFault, "error">;
 
-/** A call of the journal that has not returned yet. */
+/** A journal call that has not returned yet. */
 interface OpenCall {
   /** The time at which the call's limit began to count. */
   since: number;
@@ -48,7 +48,7 @@ export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;
   readonly engine: boolean;
-  /** The failure of the journal, if it has failed. */
+  /** The journal's failure, if it has failed. */
   broken: JournalFault | undefined;
   readonly #journal: Journal;
   readonly #ports: GuardPorts;
