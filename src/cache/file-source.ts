@@ -12,7 +12,7 @@ import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 /** The options of `fileSource`. */
 export interface FileSourceOptions {
   /**
-   * The name of the folder in ids: a file's id is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
+   * The folder's name in ids: a file's id is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
    * "_" or "-". Default: the last part of the root's path.
    */
   readonly name?: string | undefined;
@@ -40,8 +40,8 @@ const maxListed = 10_000;
 const inspectedBytes = 8_192;
 
 /**
- * Creates a source for `createResultCache`, with which the model reads the text files below the folder `root`. **The model can read
- * every file below the root**, also hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
+ * Creates a source for `createResultCache`, through which the model reads the text files below the folder `root`. **The model can read
+ * every file below the root**, including hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
  * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
  * A file's id is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its

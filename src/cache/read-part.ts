@@ -80,7 +80,7 @@ function scalarOf(value: unknown, longest: number): string {
   return JSON.stringify(takeStart(value, longest + 1)).slice(0, -1);
 }
 
-/** The maximum size of a JSON text, in bytes. Parsing a text of this size takes about 0.1 seconds. */
+/** The maximum size of JSON text, in bytes. Parsing text of this size takes about 0.1 seconds. */
 const maxJsonBytes: number = 8 * 1_024 * 1_024;
 
 const maxValues = 1_000_000;
@@ -217,7 +217,7 @@ function unknownId(sources: readonly ReadSource[]): Error {
 
 /**
  * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id. Later model requests
- * omit released results. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees only
+ * omit released results. Text from sources is not deleted. Calls from before the run stay in requests, because masking sees only
  * the run's own calls.
  */
 async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {

@@ -98,32 +98,32 @@ function countOf(value: unknown): number | undefined {
   return isWithin(value, count) ? value : undefined;
 }
 
-/** A place with texts that the tool `read_part` can read. `fileSource` and `resourceSource` make sources. */
+/** A place with text that the tool `read_part` can read. `fileSource` and `resourceSource` create sources. */
 export interface ReadSource {
   /**
    * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the model can also read the name as an id:
-   * it then gets a list of the texts.
+   * it then gets a list of what the source contains.
    */
   readonly name: string;
-  /** Describes to the model which texts there are, and which ids they have. Becomes part of the tool's description. */
+  /** Tells the model what the source contains, under which ids. Becomes part of the tool's description. */
   readonly description: string;
   /**
-   * Opens the text with this id. Returns undefined if the id belongs to another source. The id comes from the model and may be
-   * anything. If `open` throws, the model reads the message of the error.
+   * Opens the text with this id. Returns undefined if the id belongs to a different source. The id comes from the model and may be
+   * anything. If `open` throws, the model reads the error message.
    */
   open(id: string, signal: AbortSignal): SourceText | undefined | PromiseLike<SourceText | undefined>;
 }
 
-/** A text of a source: a string, or a large text that is read in ranges. */
+/** Text from a source: a string, or large text that is read in ranges. */
 export type SourceText = string | RangedText;
 
-/** A large text in UTF-8. Only the ranges that are needed are read. */
+/** Large text in UTF-8. Only the ranges that are needed are read. */
 export interface RangedText {
   /** The size in bytes. */
   readonly bytes: number;
   /** The version of the text. Must change whenever the text changes, because the cache keeps the positions of lines for each version. */
   readonly version: string;
-  /** Reads `length` bytes from `offset` on, or fewer at the end of the text. */
+  /** Reads `length` bytes starting at `offset`, or fewer at the end of the text. */
   read(offset: number, length: number): PromiseLike<Uint8Array>;
   /** Releases the text. Called once, after the last `read`. */
   close(): void | PromiseLike<void>;

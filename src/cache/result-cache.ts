@@ -29,8 +29,8 @@ export interface ResultCacheOptions {
    */
   readonly store?: ResultStore | undefined;
   /**
-   * Other texts that the model can read with the tool: `fileSource` from `turnwright/cache`, `resourceSource` from
-   * `turnwright/mcp`, or your own. The first source that has a text with the id is used. Default: none.
+   * Other text that the model can read with the tool: `fileSource` from `turnwright/cache`, `resourceSource` from
+   * `turnwright/mcp`, or your own. The first source that has text with the id is used. Default: none.
    */
   readonly sources?: readonly ReadSource[] | undefined;
   /** The time in milliseconds for which a result can be read. `Infinity` means that results never expire. Default 3,600,000. */
@@ -47,7 +47,7 @@ export interface ResultCacheOptions {
 export interface ResultCache {
   /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
-  /** The tool `read_part`, with which the model reads stored results and the texts of `sources` in parts. Add it to `tools`. */
+  /** The tool `read_part`, with which the model reads stored results and text from `sources` in parts. Add it to `tools`. */
   readonly tool: Tool<ReadRequest, StandardSchema<unknown, ReadRequest>, Promise<string | ToolResult>>;
 }
 
@@ -57,12 +57,12 @@ const maxPreviewLength = 600;
 /**
  * Creates a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
  * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
- * files and MCP resources, if you pass `sources`. The results of this tool have at most about 6,000 bytes.
+ * files and MCP resources, if you pass `sources`. This tool's results have at most about 6,000 bytes.
  *
- * When the model has read enough, it can release a text: later requests then leave out what was read from the text, and a stored
+ * When the model has read enough, it can release the text: later requests then leave out what was read from the text, and a stored
  * result is deleted.
  *
- * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store
+ * Anyone with a result's id can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store
  * between caches only if secret ids are enough protection.
  *
  * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, or if the
@@ -101,7 +101,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** Stored files outlive the process, so their age is measured with the time of day, not with the clock of a run. */
+/** Stored files outlive the process, so their age is measured with the time of day, not with a run's clock. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
 function describeTool(sources: readonly ReadSource[]): string {

@@ -21,7 +21,7 @@ export const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? const
  * processes may use the same directory. Only the owner of a file can read it. Nothing outside the directory is read or changed:
  * file names are made from valid ids only, and symbolic links are not followed. Other files in the directory are ignored.
  *
- * The methods of the store reject if `path` is a symbolic link, if an id is invalid, or if the file system fails.
+ * The store's methods reject if `path` is a symbolic link, if an id is invalid, or if the file system fails.
  *
  * @example const cache = createResultCache({ store: directoryStore("/var/cache/results") });
  */

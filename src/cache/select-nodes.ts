@@ -16,7 +16,7 @@ import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 const maxShown = 2_000;
 
 export interface Selection {
-  /** At most 2,000 matches, from number `startMatch` on. */
+  /** At most 2,000 matches, starting with number `startMatch`. */
   readonly nodes: readonly Pick<JSONPathNode, "value" | "getPath">[];
   /** The number of all matches found, including those before `startMatch`. */
   readonly count: number;
@@ -95,7 +95,7 @@ const instructionsPerStep = 5;
 /** The number of steps that compiling one pattern instruction costs. */
 const stepsToCompile = 10;
 
-/** Replaces the function `name` of the library, which would run patterns in exponential time. */
+/** Replaces the library's function `name`, which would run patterns in exponential time. */
 function linearFunction(name: "match" | "search", charge: Charge): FilterFunction {
   const compiled = rememberLast((pattern: string) => {
     const written = parseLinearRegExp(name === "match" ? `^(?:${pattern})$` : pattern, "u");
@@ -123,12 +123,12 @@ function rememberLast<Result>(make: (key: string) => Result): (key: string) => R
   };
 }
 
-/** Subtracts work from the budget of a query. Throws WorkLimitError if the budget is used up. */
+/** Subtracts work from a query's budget. Throws WorkLimitError if the budget is used up. */
 type Charge = (steps: number) => void;
 
 class WorkLimitError extends Error {}
 
-/** The work limit of one query. A step takes about 0.2 microseconds. */
+/** The work limit for one query. A step takes about 0.2 microseconds. */
 const maxSteps = 2_000_000;
 
 function createBudget(): Charge {

@@ -59,7 +59,7 @@ function findStarts(text: string): LineStarts {
 
 /**
  * Returns a function that finds the first occurrence of the character at or after a position. Each call must pass a higher position than
- * the last.
+ * the previous one.
  */
 function createFinder(text: string, character: string): (from: number) => number {
   let found = -1;
@@ -123,7 +123,7 @@ interface Block {
   readonly count: number;
 }
 
-/** The blocks of a text that have been read so far, in order. Later calls of the tool reuse them. */
+/** The blocks of text that have been read so far, in order. Later calls to the tool reuse them. */
 export interface BlockIndex {
   readonly blocks: Block[];
   isComplete: boolean;

@@ -8,10 +8,10 @@ import { syncFolder } from "./journal-session.ts";
 import { writeWhole } from "./named-files.ts";
 
 /**
- * Creates a blob store for `withBlobs` that keeps each text in a file. The folder is created if it does not exist. Several runs and
+ * Creates a blob store for `withBlobs` that keeps each blob in a file. The folder is created if it does not exist. Several runs and
  * processes may use the same folder. Only the owner of a file can read it.
  *
- * A text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the
+ * The text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the
  * disk. Throws LoopError "invalid-option" if `folder` is not a path.
  *
  * @example

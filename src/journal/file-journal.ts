@@ -20,7 +20,7 @@ export interface FileJournal extends Journal {
 /**
  * Creates a journal that is stored in a file, one file per run. To continue a run, even in another process or after a crash, repeat
  * the same call with the same file. Recorded steps do not run again. The file is opened when the run begins, and closed when the
- * run ends. The folder of the file is created if it does not exist.
+ * run ends. The file's folder is created if it does not exist.
  *
  * Each line of the file is a JSON record with a checksum. Only the file's owner can read it. If a crash cut off the last
  * line, this incomplete line is passed to `onTornLine` and then removed.

@@ -71,8 +71,8 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before the last restart of this machine. Always false in containers, because containers of one image may
- * have the same machine id on several machines.
+ * True if the owner ran before the last restart of this machine. Always false in containers, because containers with the same
+ * image may have the same machine id on several machines.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -117,14 +117,14 @@ interface LockTarget {
 }
 
 /**
- * Tokens of the locks that this copy of the package holds or requests. If one of its claims has another token, that lock has already been
+ * Tokens of the locks that this copy of the package holds or requests. If one of its claims has a different token, that lock has already been
  * released.
  */
 const ownTokens = new Set<string>();
 
 /**
  * Flags for opening a file. `O_NOFOLLOW` refuses a symbolic link. With `O_NONBLOCK`, opening a pipe does not wait for a process
- * at its other end. Windows does not define these flags.
+ * at the other end. Windows does not define these flags.
  */
 export const openGuards: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 

@@ -13,7 +13,7 @@ export interface Line {
   readonly sum: string;
 }
 
-/** An incomplete last line of a journal file, which a process left when it ended while writing. */
+/** An incomplete last line in a journal file, left by a process that ended while writing. */
 export interface TornLine {
   /** The line number, counted from 1. */
   readonly line: number;
@@ -50,7 +50,7 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a journal file in chunks, in time linear in its size. Besides the records, keeps only one line in memory. Returns an
+ * Reads a journal file in chunks, in time linear in its size. Apart from the records, keeps only one line in memory. Returns an
  * incomplete last line as `torn`. Throws LoopError "journal-damaged" for any other damage.
  */
 export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {

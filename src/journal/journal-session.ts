@@ -90,7 +90,7 @@ function readEscapes(name: string): string {
 }
 
 /**
- * Throws LoopError "journal-refused" if another file is at the path now, because the lock belongs to the path and would no longer
+ * Throws LoopError "journal-refused" if a different file is at the path now, because the lock belongs to the path and would no longer
  * protect the open file.
  */
 async function checkPlace(path: string, { file, place }: OpenFile): Promise<void> {
@@ -157,7 +157,7 @@ function createLineWriter(
   };
 }
 
-/** A record, as `redact` gets it before it is written. */
+/** A record, as passed to `redact` before it is written. */
 export interface JournalRecord {
   /** The key of the step, such as `i0/call/0/order/outcome`. */
   readonly key: string;
@@ -190,7 +190,7 @@ export interface JournalSession {
   check(): void;
   /**
    * Writes a step's result. Returns the result after conversion to JSON and back, so that it has the same form as in
-   * a resumed run, but without the changes of `redact`.
+   * a resumed run, but without the changes made by `redact`.
    */
   record<T>(key: string, answer: T): Promise<T>;
   close(): Promise<void>;

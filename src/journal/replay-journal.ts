@@ -2,12 +2,12 @@ import { invalidOption, isRecord } from "../core/kit.ts";
 import { enableJournals, type Journal, LoopError } from "../core/index.ts";
 
 /**
- * Creates a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
+ * Creates a journal that replays a recorded run. Repeat the call to `runToolLoop` with this journal: the run sends no request, runs
  * no tool, writes nothing, and ends as recorded. A run that was suspended and never resumed ends as suspended. Listeners get all
  * events with `replayed: true`.
  *
- * If a step is not recorded, the run rejects with LoopError "journal-incomplete". The recorded run then had not ended, or it had other
- * messages, middleware or limits. A journal file is opened read-only, so another process may write it during the replay. Throws
+ * If a step is not recorded, the run rejects with LoopError "journal-incomplete". In that case, the recorded run had not ended, or it
+ * had different messages, middleware or limits. A journal file is opened read-only, so another process may write to it during the replay. Throws
  * LoopError "invalid-option" if the argument is not a journal.
  *
  * @example

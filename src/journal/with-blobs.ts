@@ -6,14 +6,14 @@ import { whenAllReady, whenReady } from "../shared/promises.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
 
-/** A store for large texts. Each text has an id of 64 hexadecimal digits that is computed from it. */
+/** A store for large strings. Each has an id of 64 hexadecimal digits that is computed from it. */
 export interface BlobStore {
   /**
-   * Stores a text. The record that needs it is written once `put` has resolved. The same text may be stored again under its id, even by
+   * Stores text. The record that needs it is written once `put` has resolved. The same text may be stored again under its id, even by
    * several processes at the same time.
    */
   put(id: string, text: string): PromiseLike<void> | void;
-  /** Returns the texts with these ids, by id. Omits unknown ids. No id is passed twice. */
+  /** Returns the stored text for each of these ids, by id. Omits unknown ids. No id is passed twice. */
   get(ids: readonly string[]): PromiseLike<ReadonlyMap<string, string>> | ReadonlyMap<string, string>;
 }
 
@@ -37,7 +37,7 @@ const checks: Checks<BlobOptions> = {
  * for `inspectJournal` and `replayJournal`. A field of a record is stored as a blob if its JSON text is larger than `minBytes`.
  * Equal fields share one blob. Blobs are never removed.
  *
- * A run rejects with the errors of the store, and with LoopError "journal-damaged" if a blob is missing, or if the journal has
+ * A run rejects with the store's errors, and with LoopError "journal-damaged" if a blob is missing, or if the journal has
  * records that were written without `withBlobs`. Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
@@ -78,7 +78,7 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
 }
 
 /**
- * Waits until the texts of all steps are stored. A rejected run does not wait for its steps, so the journal
+ * Waits until the text from all steps is stored. A rejected run does not wait for its steps, so the journal
  * would otherwise close before finished steps are recorded.
  */
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
@@ -95,7 +95,7 @@ const noTexts: Texts = new Map();
 interface Found {
   readonly key: string;
   readonly found: unknown;
-  /** The texts that this step has just stored, by id. Undefined if its body has not run. */
+  /** The text that this step has just stored, by id. Undefined if its body has not run. */
   readonly fresh: Texts | undefined;
 }
 
@@ -126,7 +126,7 @@ type BlobRecord =
 
 interface PackedRecord {
   readonly record: BlobRecord;
-  /** The blobs to store before the record is written: texts by id. */
+  /** The blobs to store before the record is written: text by id. */
   readonly texts: ReadonlyMap<string, string>;
 }
 

@@ -219,7 +219,7 @@ function anthropicType(status: number): string {
   return known[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
 }
 
-/** The rules that Claude models keep when a gateway offers them through OpenAI's API. */
+/** The rules that still apply to Claude models when a gateway offers them through OpenAI's API. */
 export const claudeGatewayRules: readonly Rule[] = [
   parameterRule,
   {

@@ -28,7 +28,7 @@ import {
   when,
 } from "./rule-checks.ts";
 
-/** The rules of every service that accepts Chat Completions requests. */
+/** The rules for every service that accepts Chat Completions requests. */
 export const chatFormRules: readonly Rule[] = [
   {
     rule: "A request has at least one message.",
@@ -76,7 +76,7 @@ export const chatFormRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that check whether every call has a result, and every result a call. */
+/** The rules for services that check whether every call has a result, and every result a call. */
 export const chatPairRules: readonly Rule[] = [
   {
     rule: "Tool messages for every call come directly after the assistant message with the calls.",
@@ -95,7 +95,7 @@ export const chatPairRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that check tools as OpenAI does. */
+/** The rules for services that check tools as OpenAI does. */
 export const chatToolRules: readonly Rule[] = [
   {
     rule: "`tool_choice` is only sent with tools.",
@@ -143,7 +143,7 @@ export const chatNameRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that check tool schemas as OpenAI does. */
+/** The rules for services that check tool schemas as OpenAI does. */
 export const chatSchemaRules: readonly Rule[] = [
   {
     rule: "The root of a tool schema has the type object and no oneOf, anyOf, allOf, enum or not.",
@@ -179,7 +179,7 @@ export const chatSchemaRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that check ids and strings as OpenAI does. */
+/** The rules for services that check ids and strings as OpenAI does. */
 export const chatLimitRules: readonly Rule[] = [
   {
     rule: "A call id has at most 40 characters.",
@@ -211,7 +211,7 @@ export const chatStopRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that accept images only in user messages. */
+/** The rules for services that accept images only in user messages. */
 export const chatMediaRules: readonly Rule[] = [
   {
     rule: "Images and files are only in user messages.",
@@ -232,7 +232,7 @@ export const chatMediaRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that parse the arguments of earlier calls. */
+/** The rules for services that parse the arguments of earlier calls. */
 export const chatArgumentRules: readonly Rule[] = [
   {
     rule: "The arguments of a call in the history are the text of a JSON object.",
@@ -261,7 +261,7 @@ const messageFields: FieldsByRole = {
   function: ["role content name"],
 };
 
-/** The rules of services that, like OpenAI, refuse unknown fields. */
+/** The rules for services that, like OpenAI, refuse unknown fields. */
 export const chatFieldRules: readonly Rule[] = [
   {
     rule: "A request has only fields that the API has.",

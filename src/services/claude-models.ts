@@ -84,8 +84,8 @@ const preview: ClaudeFacts = { ...newest, ...unchecked, thinking: ["adaptive", "
 const unknown: ClaudeFacts = { ...newest, thinking: ["adaptive"] };
 
 /**
- * Returns the facts of the Claude model with this name, or undefined if it is not the name of a Claude model. Understands the names of
- * Bedrock, Vertex AI and OpenRouter, for example "us.anthropic.claude-opus-4-8-v1:0", "claude-opus-5-5@20261001" and
+ * Returns the facts of the Claude model with this name, or undefined if it is not the name of a Claude model. Understands the names
+ * used by Bedrock, Vertex AI and OpenRouter, for example "us.anthropic.claude-opus-4-8-v1:0", "claude-opus-5-5@20261001" and
  * "anthropic/claude-opus-5.5". A Claude model that is not in the table gets the rules of the newest models, which are the strictest.
  */
 export function findClaudeFacts(model: string): ClaudeFacts | undefined {

@@ -15,7 +15,7 @@ export const localEndRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of llama-server and LM Studio, which make grammars from schemas. */
+/** The rules of llama-server and LM Studio, which build grammars from schemas. */
 export const grammarRules: readonly Rule[] = [
   {
     rule: "A pattern in a tool schema has both anchors, no classes such as `\\d`, and no groups with `(?`.",

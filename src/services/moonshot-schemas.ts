@@ -13,8 +13,8 @@ interface Conversion {
 }
 
 /**
- * Converts the schema of a tool to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). In this flavor, every node
- * has a type, except next to `anyOf` and `$ref`; references point to `$defs` of the root; and every required property is declared. The
+ * Converts a tool's schema to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). In this flavor, every node
+ * has a type, except next to `anyOf` and `$ref`; references point to the root's `$defs`; and every required property is declared. The
  * result may accept more than the schema, so the run validates the arguments with the schema itself.
  */
 export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
@@ -75,7 +75,7 @@ function textsIn({ title, description }: UnknownRecord): UnknownRecord {
 }
 
 /**
- * Moves a reference's target to `$defs` of the root. Drops a description next to the reference if the target has one too, because the
+ * Moves a reference's target to the root's `$defs`. Drops a description next to the reference if the target has one too, because the
  * service refuses this: "conflicting keywords found after $ref expansion: description" (github.com/MoonshotAI/kimi-cli/issues/1903).
  */
 function refer(reference: string, texts: UnknownRecord, conversion: Conversion): UnknownRecord {

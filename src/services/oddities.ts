@@ -55,7 +55,7 @@ export const chatOddities: { readonly [Name in ChatOddity]: OddityFacts } = {
 
 /** How a service writes a Chat Completions stream. */
 export interface ChatStyle {
-  /** The part of the stream in which the service puts reasoning. Absent if it sends no reasoning. */
+  /** The part of the stream where the service puts reasoning. Absent if it sends no reasoning. */
   readonly reasoning?: "reasoning_content" | "reasoning" | "think-tags" | "thinking-parts" | undefined;
   readonly oddities: readonly ChatOddity[];
 }

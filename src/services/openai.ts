@@ -9,7 +9,7 @@ function reasonsUnlessTold(model: string, effort: unknown): boolean {
   return /^gpt-(?:5\.[6-9]|[6-9])/.test(model) && effort !== "none";
 }
 
-/** The rules of OpenAI's models in Chat Completions. */
+/** The rules for OpenAI's models in Chat Completions. */
 export const openaiChatModelRules: readonly Rule[] = [
   {
     rule: "A model that reasons takes only the default `temperature`.",
@@ -52,7 +52,7 @@ export const openaiChatModelRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of OpenAI's models in the Responses API. */
+/** The rules for OpenAI's models in the Responses API. */
 export const openaiResponsesModelRules: readonly Rule[] = [
   {
     rule: "A model that reasons does not take `temperature` and `top_p`.",

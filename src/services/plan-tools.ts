@@ -14,7 +14,7 @@ export interface ToolPlan {
   readonly fields?: { readonly [field: string]: Json } | undefined;
 }
 
-/** The quirks that a request must follow, and the function that is told about each change they cause. */
+/** The quirks that a request must follow, and the function that is called with each change they cause. */
 export interface QuirkPorts {
   readonly quirks: Quirks;
   report(change: RequestChange): void;
@@ -49,7 +49,7 @@ function toOldTool(name: string): ToolDefinition {
   return { name, description, inputSchema: { type: "object", properties: {} } };
 }
 
-/** Throws a ProviderError `bad-request` if a list of the request is longer than the service allows. */
+/** Throws a ProviderError `bad-request` if a list in the request is longer than the service allows. */
 export function checkCount(what: string, count: number, most: number | undefined): void {
   if (most === undefined || count <= most) return;
   const remedy = what === "tools" ? "Show fewer tools, for example with withToolSearch of turnwright/middleware." : "Use fewer.";
@@ -74,7 +74,7 @@ function isSetOtherwise(extra: { readonly [field: string]: Json }, field: string
   return Object.hasOwn(extra, field) && !isSameArguments(JSON.stringify(extra[field]), JSON.stringify(value));
 }
 
-/** Removes the fields of a body that services refuse without tools, even if the caller set them in `extra`. */
+/** Removes the body fields that services refuse without tools, even if the caller set them in `extra`. */
 export function withoutUnusedFields<Body extends object>(body: Body, fields: readonly string[]): Body {
   const tools: unknown = Reflect.get(body, "tools");
   if (Array.isArray(tools) && tools.length > 0) return body;

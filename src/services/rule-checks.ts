@@ -4,7 +4,7 @@ import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
-/** Returns the message with which a rule refuses a request, or undefined. */
+/** Returns the message that a rule refuses a request with, or undefined. */
 export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
   if (rule.breaks === undefined) return rule.refuses(request);
   // Safe cast: a rule's functions get only the request, or a part from the list that the rule names in `of`.

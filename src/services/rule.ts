@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 interface RuleFacts {
   /** The rule in one sentence. */
   readonly rule: string;
-  /** A page of the vendor, a type file, or a public report, for example "github.com/owner/repo#1". */
+  /** A vendor's page, a type file, or a public report, for example "github.com/owner/repo#1". */
   readonly source: string;
   /** The HTTP status of the refusal. Default 400. */
   readonly status?: number | undefined;
@@ -20,10 +20,10 @@ interface RuleFacts {
 
 export type PartList = "items" | "tools" | "calls" | "results" | "history" | "media";
 
-/** A rule about the request, or about each part of a list. */
+/** A rule about the request, or about each part in a list. */
 export interface RuleAbout<About> extends RuleFacts {
   readonly breaks: (about: About, request: WireRequest) => boolean;
-  /** The error message with which the service refuses a request that breaks the rule. */
+  /** The service's error message for a request that breaks the rule. */
   readonly says: string | ((about: About, request: WireRequest) => string);
 }
 
@@ -33,7 +33,7 @@ type PartRule<List extends PartList> = RuleAbout<WireRequest[List][number]> & { 
 interface FindingRule extends RuleFacts {
   readonly of?: undefined;
   readonly breaks?: undefined;
-  /** Returns the message of the service if the request breaks the rule. */
+  /** Returns the service's message if the request breaks the rule. */
   readonly refuses: (request: WireRequest) => string | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface WireRequest {
   readonly media: readonly WireMedia[];
 }
 
-/** One message, input item or content of a request. */
+/** One message, input item or content in a request. */
 export interface WireItem {
   readonly at: number;
   /** The role. For an input item of the Responses API without a role, its type. */
@@ -116,7 +116,7 @@ export interface WireMedia {
   readonly at: number;
   readonly path: string;
   readonly role: string;
-  /** True if the part is in the result of a tool. */
+  /** True if the part is in a tool's result. */
   readonly inResult: boolean;
   readonly kind: "image" | "file";
   readonly mediaType: string;

@@ -56,19 +56,19 @@ export interface Quirks {
   readonly callText?: string | undefined;
   /** The text that is added to user and tool messages without text. Default: their content is "". */
   readonly emptyText?: string | undefined;
-  /** True if a request must not have a schema for the answer together with tools. The schema is then put into the system text. */
+  /** True if a request must not have both a schema for the answer and tools. The schema is then put into the system text. */
   readonly separatesSchema?: true | undefined;
   /** The `extra_content` that an assistant message's first call gets, unless the service sent its own. */
   readonly firstCallExtra?: Json | undefined;
   /**
-   * How a request forces the call of one tool. "single": it contains only this tool, and the choice "required". Default: the choice is an
+   * How a request forces a call to one tool. "single": it contains only this tool, and the choice "required". Default: the choice is an
    * object with the tool's name.
    */
   readonly namedChoice?: "single" | undefined;
   /**
    * "never": the service refuses or ignores a forced call. The request then uses the choice "auto" and asks for the call in words. An
    * object: the service refuses a forced call while the model thinks, and these fields turn thinking off. If the caller set one of the
-   * fields to another value, the request uses "auto" and asks in words instead.
+   * fields to a different value, the request uses "auto" and asks in words instead.
    */
   readonly forcedChoice?: "never" | { readonly [field: string]: Json } | undefined;
   /** "no-tools": the service refuses the choice "none", so the request contains no tools instead. */
@@ -99,7 +99,7 @@ export interface Quirks {
   readonly thinkTags?: false | "opened" | undefined;
   /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
   readonly separatesReasoning?: true | undefined;
-  /** True if the service is not known to accept the beta `thinking-binding-controls-2026-08-01` of Anthropic's API. */
+  /** True if the service is not known to accept the beta `thinking-binding-controls-2026-08-01` in Anthropic's API. */
   readonly refusesBinding?: true | undefined;
   /** The limits for images and files. Default: no limits. */
   readonly media?: MediaLimits | undefined;
@@ -126,7 +126,7 @@ export interface Service {
   readonly quirks?: Quirks | undefined;
   /** The quirks that replace `quirks` on Anthropic's API, if the service runs Claude models with that API. */
   readonly claudeQuirks?: Quirks | undefined;
-  /** Further quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
+  /** Additional quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
   readonly models?: readonly ModelQuirks[] | undefined;
   /** Quirks that the service's models have at every address, because they come with the model, for example with its chat template. */
   readonly everywhere?: readonly ModelQuirks[] | undefined;

@@ -36,7 +36,7 @@ const openaiModels: readonly ModelQuirks[] = [
 
 /**
  * A pattern in a tool schema must be valid in Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
- * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the backend of Codex, and in some requests elsewhere
+ * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the Codex backend, and in some requests elsewhere
  * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45). An array has `items`: "array schema missing items"
  * (github.com/garrytan/gbrain/pull/1028).
  */
@@ -56,7 +56,7 @@ const googleNames: RegExp = /^[a-z_]/i;
 /**
  * Gemini refuses required properties that are not defined: "required[0]: property is not defined"
  * (github.com/probelabs/probe/issues/569, github.com/NousResearch/hermes-agent/pull/64054), blank enum values: "enum[3]: cannot be empty"
- * (github.com/sbroenne/mcp-server-excel/issues/607), and enums of other types than string: "enum: only allowed for STRING type"
+ * (github.com/sbroenne/mcp-server-excel/issues/607), and enums of types other than string: "enum: only allowed for STRING type"
  * (github.com/microsoft/azure-devops-mcp/issues/145).
  */
 const geminiSchemas: Quirks = { toTool: forGemini };
@@ -73,7 +73,7 @@ const grammarPatterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(/\\[a-
  */
 const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
 
-/** OpenAI accepts at most 128 tools and 4 stop sequences (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
+/** OpenAI accepts at most 128 tools and 4 stop sequences (github.com/zed-industries/zed/issues/42393, types in the package `openai`). */
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
@@ -88,7 +88,7 @@ export const openai: Service = {
 };
 
 /**
- * Anthropic's models keep some of their rules behind gateways with OpenAI's API: tools must be declared if the messages contain calls,
+ * Some rules for Anthropic's models also apply behind gateways with OpenAI's API: tools must be declared if the messages contain calls,
  * text must not be empty, and an assistant message must not come last. `findQuirks` adds each model's rules from claude-models.ts.
  */
 export const anthropic: Service = {

@@ -75,7 +75,7 @@ const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
  * Removes credentials from a string: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
- * the values of fields, headers, variables and query parameters with the name of a secret. These values are found even if they are
+ * the values of fields, headers, variables and query parameters that are named like a secret. These values are found even if they are
  * percent-encoded or inside a JSON string. The result may be logged or shown.
  *
  * @example redactSecrets("Incorrect API key provided: sk-abc123def456"); // "Incorrect API key provided: [redacted]"
@@ -157,7 +157,7 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
 ];
 
 /**
- * Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". Returns a percent-encoded URL decoded if it has a
+ * Redacts the password in a URL. `match` begins with "://" or "%3A%2F%2F". Returns a percent-encoded URL decoded if it has a
  * password.
  */
 function redactWholeUrl(match: string): string {

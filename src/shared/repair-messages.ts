@@ -3,7 +3,7 @@ import { assertMessage, checkMessages, invalid } from "./check-messages.ts";
 import { renderOutcome } from "./to-outcome.ts";
 
 /**
- * Repairs the messages of a conversation so that a run accepts them: each call without a result gets the result "not-run", results without
+ * Repairs a conversation's messages so that a run accepts them: each call without a result gets the result "not-run", results without
  * a call are removed, and the results of one assistant message are joined. Other messages are not changed.
  *
  * Throws LoopError "invalid-messages" with the index of a message that cannot be repaired, or if no message is left.

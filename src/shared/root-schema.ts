@@ -20,7 +20,7 @@ export function mayBeObject(node: unknown, root: JsonSchema): boolean {
   return findNodeProblem(node, root, new Map()) === undefined;
 }
 
-/** Returns a problem of a node. Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
+/** Returns a problem with a node. Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
 function findNodeProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
   if (node === true) return undefined;
   if (!isRecord(node)) return `is ${describeValue(node)}, but must be an object or true`;

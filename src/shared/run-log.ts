@@ -77,7 +77,7 @@ export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], Ite
   readonly isReplayed: boolean;
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
-  /** The request of the stream. Undefined if none was sent. */
+  /** The stream's request. Undefined if none was sent. */
   readonly request?: LoggedRequest | undefined;
   /** The first text, reasoning or call of the last attempt. `ms` is the time since the start of that attempt. */
   readonly firstToken?: { readonly at: number; readonly ms: number; readonly kind: "text" | "reasoning" | "call" } | undefined;
@@ -118,11 +118,11 @@ export interface LoggedRequest {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly messageCount: number;
-  /** How many messages of the previous request this request begins with, including the messages in `replaced`, which have changed. */
+  /** How many messages from the previous request this request begins with, including the messages in `replaced`, which have changed. */
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];
-  /** Returns all messages of the request. Each call builds the list from the differences between requests. */
+  /** Returns all messages in the request. Each call builds the list from the differences between requests. */
   messages(): readonly Message[];
 }
 
@@ -134,19 +134,19 @@ export interface LoggedAttempt {
   readonly startedAt: number;
   readonly discardedAt?: number | undefined;
   readonly error?: ProviderError | undefined;
-  /** The text of the attempt, which was discarded. */
+  /** The text of the discarded attempt. */
   readonly text?: string | undefined;
   readonly reasoning?: string | undefined;
 }
 
-/** The output of the model in one stream. */
+/** The model's output in one stream. */
 export interface LoggedOutput {
   readonly at: number;
   readonly text: string;
   readonly reasoning: string;
   readonly details: string;
   readonly finish?: FinishReason | undefined;
-  /** The finish reason as the service names it. */
+  /** The finish reason, in the service's own word. */
   readonly rawFinish?: string | undefined;
   readonly error?: ProviderError | undefined;
   readonly providerMetadata: readonly Json[];

@@ -101,7 +101,7 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Calls `ring` once at `dueAt`. Replaces the time and the function of the previous call. With `Infinity`, `ring` is never called. */
+  /** Calls `ring` once at `dueAt`. Replaces the time and the function from the previous call. With `Infinity`, `ring` is never called. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;

@@ -36,7 +36,7 @@ export function isContent(chunk: ModelChunk): boolean {
 
 const maxQuotedLength = 64;
 
-/** Describes a value in error messages, without its content. In a small bundle without the full messages, names only its type. */
+/** Describes a value for error messages, without its content. In a small bundle without the full messages, names only its type. */
 export function describeValue(value: unknown): string {
   return edges.describeValue?.(value) ?? (value === null ? "null" : typeof value);
 }

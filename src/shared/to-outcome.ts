@@ -22,7 +22,7 @@ export function failedResult(error: string): ToolResult {
   return result;
 }
 
-/** True for a value made by `toolResult`, from any copy of the package. */
+/** True for a value created by `toolResult`, from any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, resultBrand);
 }
@@ -42,7 +42,7 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 /**
  * Creates a call's outcome from the tool's awaited return value. A plain value is a success, and `undefined` becomes
  * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
- * object. The value of `defer()` means that the result comes later.
+ * object. The value from `defer()` means that the result comes later.
  */
 export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
@@ -57,7 +57,7 @@ export function toOutcome(output: unknown): {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** The problem of a result that a page may not send. The error's message says what a page may send. */
+/** The problem with a result that a page may not send. The error's message says what a page may send. */
 export const pageProblem = "comes from a page";
 
 interface WaitedFor {
@@ -65,7 +65,7 @@ interface WaitedFor {
   readonly facts: Json;
 }
 
-/** True for a wait that `ask` has opened. Its answer is an `OutsideResult`. */
+/** True for a wait that `ask` opened. Its answer is an `OutsideResult`. */
 export function isQuestion<Asked extends WaitedFor>(
   wait: Asked,
 ): wait is Asked & { readonly facts: { readonly question: { readonly [field: string]: Json } } } {

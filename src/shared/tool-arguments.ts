@@ -15,12 +15,12 @@ export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyCh
   return { args, argsText, problem };
 }
 
-/** True if two argument texts contain the same JSON. Spaces and the order of keys do not matter. */
+/** True if two argument strings contain the same JSON. Spaces and the order of keys do not matter. */
 export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Returns a key that is equal for two argument texts with the same JSON. */
+/** Returns a key that is equal for two argument strings with the same JSON. */
 export function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;

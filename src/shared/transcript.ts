@@ -59,7 +59,7 @@ export function userTextOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Returns the content as parts. Empty text gives none. */
+/** Returns the content as parts. Empty text produces no parts. */
 export function partsOf(content: UserMessage["content"]): readonly ContentPart[] {
   if (typeof content !== "string") return content;
   return content === "" ? [] : [{ type: "text", text: content }];
@@ -77,7 +77,7 @@ export function refusedAsTooLong({ reason }: Pick<StreamResult, "reason">): bool
 }
 
 /**
- * Returns the messages of a request after a compaction: the kept messages, the summary, and the messages after the summarized
+ * Returns the messages in a request after a compaction: the kept messages, the summary, and the messages after the summarized
  * ones.
  */
 export function toCompacted(messages: readonly Message[], compaction: CompactedMessages): readonly Message[] {

@@ -22,7 +22,7 @@ export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
 }
 
 /**
- * Creates a provider from another one, with a new `stream`. The new provider keeps all other fields of `provider`, so that abilities that a
+ * Creates a provider from an existing one, with a new `stream`. The new provider keeps all other fields of `provider`, so that abilities that a
  * later version adds are not lost. `changes` may set more fields: a wrapper that drops summaries sets `compacts: undefined`.
  *
  * @example

@@ -20,8 +20,8 @@ export interface ConversationStoreSuiteSetup extends Patience {
 }
 
 /**
- * Returns the checks for a conversation store: changes, locks, and the separation of conversations. The suite registers no tests by itself:
- * loop over the checks with any test runner. The ids of its conversations are new for each check.
+ * Returns the checks for a conversation store: changes, locks, and the separation of conversations. The suite registers no tests on its own:
+ * loop over the checks with any test runner. Its conversation ids are new for each check.
  *
  * @example
  * for (const { title, run } of conversationStoreSuite({ open: () => fileConversationStore(folder) })) it(title, run);

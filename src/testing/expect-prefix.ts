@@ -5,7 +5,7 @@ import type { LoopResult } from "../core/index.ts";
 const maxBreaks = 5;
 
 /**
- * Throws an Error if the requests of a run broke the prompt cache: if, taken together, they reused less than `share` of the bytes that they
+ * Throws an Error if a run's requests broke the prompt cache: if, taken together, they reused less than `share` of the bytes that they
  * could have reused from the previous request. Bytes after a change that middleware made on purpose, such as masking, do not count. The
  * message names the first requests that broke the cache. `share` is a number from 0 to 1. Default 0.95.
  *

@@ -5,7 +5,7 @@ import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from 
 /**
  * Calls `run` twice: with an empty journal, and with a journal that has the first run's records. Throws an Error if the second run
  * takes different steps, does anything new, or ends differently. The message names the middleware or the tool. This finds code that is not
- * deterministic, because it reads a clock, random numbers, a file or a variable of the program outside `step`.
+ * deterministic, because it reads a clock, random numbers, a file or a program variable outside `step`.
  *
  * `run` returns the result of a run with the `journal` and a `runId`. If calls wait, `run` first answers them. Returns the result of
  * the first run.

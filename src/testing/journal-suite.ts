@@ -38,7 +38,7 @@ import { check, checkSame, checkSetup, duration, type SuiteCheck } from "./suite
 
 /**
  * Returns the checks for a journal: records, parallel steps, reading, locks, crashes at each step, kills, approvals, and two executions
- * at the same time. The suite registers no tests by itself: loop over the checks with any test runner.
+ * at the same time. The suite registers no tests on its own: loop over the checks with any test runner.
  *
  * @example
  * const execute = (runId, body) => body(fileJournal(join(folder, `${runId}.jsonl`)));

@@ -83,7 +83,7 @@ export interface MockCall {
 /** A scripted message: one part, or several parts in order. */
 export type MockMessage = MockPart | readonly MockPart[];
 
-/** The options of `text`, `reasoning` and `refusal`. */
+/** The options for `text`, `reasoning` and `refusal`. */
 export interface TextOptions {
   /** The number of deltas in which the text is sent, at most one per character. Default 1. */
   readonly chunks?: number | undefined;
@@ -138,7 +138,7 @@ export function refusal(said: string, options: TextOptions = {}): MockPart {
 
 /**
  * Creates a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call has
- * that text as its arguments. Text that is not JSON makes a call with `problem: "malformed"`. Empty text means `{}`.
+ * that text as its arguments. Text that is not JSON produces a call with `problem: "malformed"`. Empty text means `{}`.
  *
  * @example
  * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });
@@ -193,7 +193,7 @@ export function chunk(verbatim: ModelChunk): MockPart {
 }
 
 /**
- * Creates a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the
+ * Creates a part that waits `ms` milliseconds on the call's clock. If the signal fires first, the stream rejects with the
  * signal's reason.
  */
 export function wait(ms: number): MockPart {

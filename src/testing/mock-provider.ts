@@ -74,8 +74,8 @@ export interface MockProvider extends Provider {
  * Creates a provider that plays `messages`, one message for each request.
  *
  * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, the message
- * reports estimated usage. A request after the last message throws an Error with the request's index. The signal of the call
- * only affects `wait` and `stall`.
+ * reports estimated usage. A request after the last message throws an Error with the request's index. The call's signal only
+ * affects `wait` and `stall`.
  *
  * A new provider starts at the first message, also in a process that resumes a run. To script resumed runs, pass a function that
  * chooses the message from the request. Throws a TypeError for an invalid script.

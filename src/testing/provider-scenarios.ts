@@ -19,22 +19,22 @@ export interface ProviderScenario {
     | "server-failure";
   /** The user message of every request in this scenario. Scenarios have different prompts, so that one server can play all of them. */
   readonly prompt: string;
-  /** The replies of the service, in the order of the requests. */
+  /** The service's replies, in the order of the requests. */
   readonly replies: readonly ScenarioReply[];
 }
 
-/** The reply of the service to one request. */
+/** The service's reply to one request. */
 export type ScenarioReply =
   | {
       readonly kind: "turn";
       /** The text of the reply, which is sent first. Send it in several deltas if the API supports deltas. May be empty. */
       readonly text: string;
-      /** The tool calls of the reply, to be sent after the text in this order. */
+      /** The tool calls in the reply, to be sent after the text in this order. */
       readonly calls: readonly ScenarioCall[];
-      /** The usage to report, in the format of the API, if `ending` is "finished". The suite expects exactly these numbers. */
+      /** The usage to report, in the API's format, if `ending` is "finished". The suite expects exactly these numbers. */
       readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
       /**
-       * How the reply ends. "finished": with the API's end marker. "silent": the connection stays open without further data. "cut": the
+       * How the reply ends. "finished": with the API's end marker. "silent": the connection stays open without any more data. "cut": the
        * connection closes without an end marker.
        */
       readonly ending: "finished" | "silent" | "cut";
@@ -48,7 +48,7 @@ export interface ScenarioCall {
   readonly args: Json;
 }
 
-/** The tool that every request of the suite offers to the model. */
+/** The tool that every request in the suite offers to the model. */
 export const scenarioTool: ToolDefinition = {
   name: "get_weather",
   description: "Current weather of a city",

@@ -44,9 +44,9 @@ export interface ProviderFixture {
   close?(): unknown;
 }
 
-/** Connects `providerSuite` to the provider to test. The suite passes `clock` to each call of the provider. */
+/** Connects `providerSuite` to the provider to test. The suite passes `clock` to each call to the provider. */
 export interface ProviderSuiteSetup extends Patience {
-  /** Creates a provider for one check. The provider's client must not retry by itself. */
+  /** Creates a provider for one check. The provider's client must not retry on its own. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
 }
 
@@ -63,7 +63,7 @@ type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: B
 /**
  * Returns the checks for a provider. `setup.create` connects the provider to a test server or script that plays the given scenario.
  *
- * The suite registers no tests by itself: loop over the checks with any test runner. A failed check rejects with an Error that
+ * The suite registers no tests on its own: loop over the checks with any test runner. A failed check rejects with an Error that
  * describes what the provider did. The check for listeners also fails if the vendor's SDK leaves its own listeners on the signal. Pass
  * such an SDK a separate signal.
  *

@@ -10,11 +10,11 @@ type ResultEvent = LoopEvents["result-processed"];
 /** All events, by type. Each event includes its type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
 
-/** The events of a run that have been recorded so far. */
+/** The run's events that have been recorded so far. */
 export interface EventRecording {
   /** The emitter to pass to the loop as `events`. */
   readonly emitter: LoopEmitter;
-  /** All recorded events in order, in the form in which `streamToolLoop` yields them. */
+  /** All recorded events in order, as yielded by `streamToolLoop`. */
   readonly events: readonly LoopEvent[];
   /** Returns the names of all events, in order. */
   types(): LoopEventType[];
@@ -27,7 +27,7 @@ export interface EventRecording {
 }
 
 /**
- * Records the events of an emitter, or of a new one if none is passed. With `types`, records only events of those types, and the loop
+ * Records the events from an emitter, or of a new one if none is passed. With `types`, records only events of those types, and the loop
  * creates no other events.
  *
  * @example

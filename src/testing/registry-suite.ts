@@ -8,7 +8,7 @@ import { check, checkSetup, type Patience, type SuiteCheck, within } from "./sui
 import { createToolContext } from "./run-tool.ts";
 import { untilFired } from "./scripted-stream.ts";
 
-/** A registry that contains the tools of the suite. */
+/** A registry that contains the suite's tools. */
 export interface RegistryFixture {
   readonly registry: ToolRegistry;
   /** Called after the check, even if the check failed. */
@@ -70,8 +70,8 @@ const tools: readonly Tool[] = [
 ];
 
 /**
- * Returns the checks for a tool registry. The suite registers no tests by itself: loop over the checks with any test runner. The
- * checks of validation also pass for a registry that has no `validate`, or whose `validate` returns values as `unchecked`.
+ * Returns the checks for a tool registry. The suite registers no tests on its own: loop over the checks with any test runner. The
+ * validation checks also pass for a registry that has no `validate`, or whose `validate` returns values as `unchecked`.
  *
  * @example
  * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);

@@ -40,8 +40,8 @@ export type ToolContextOverrides<Context = unknown> = {
   /** Called instead of `runNested` if the tool passes this context. */
   readonly runNested?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
-   * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have another
-   * provider.
+   * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have a
+   * different provider.
    */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
@@ -79,7 +79,7 @@ function runInner(
 }
 
 /**
- * Creates the context of a tool. Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first
+ * Creates the context for a tool. Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first
  * read.
  */
 export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
@@ -123,9 +123,9 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
 export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> & {
   /** The clock for time limits. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
-  /** Cancels the call when it fires, as when a run is aborted. */
+  /** Cancels the call when it fires, like an aborted run. */
   readonly signal?: AbortSignal | undefined;
-  /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `callbackMs` apply. */
+  /** Time limits, as in `runToolLoop`, in milliseconds. Only `toolMs` and `callbackMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
   /**
    * The answers to the questions that the tool asks with `ask`, in order. If an answer is missing, the outcome is `deferred`
@@ -148,7 +148,7 @@ interface Asking {
   readonly wait: ToolContext["wait"];
 }
 
-/** Answers questions in order. `other` answers other waits. */
+/** Answers questions in order. `other` answers all other waits. */
 function createAsking(answers: readonly Json[], other: ToolContext["wait"] = noWait): Asking {
   const wait = async (what: string, facts: Json, options: WaitOptions = {}): Promise<unknown> => {
     if (!isQuestion({ what, facts })) return other(what, facts, options);

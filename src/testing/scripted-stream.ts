@@ -14,7 +14,7 @@ export function untilFired(signal: AbortSignal): Promise<never> {
   return untilAborted(new Promise<never>(() => {}), signal);
 }
 
-/** Waits `ms` milliseconds on the clock of the call. If the signal fires first, rejects with the signal's reason. */
+/** Waits `ms` milliseconds on the call's clock. If the signal fires first, rejects with the signal's reason. */
 export function sleep({ clock, signal }: Pick<ModelCall, "clock" | "signal">, ms: number): Promise<void> {
   let timer: unknown;
   const slept = new Promise<void>((resolve) => (timer = clock.setTimeout(resolve, ms)));

@@ -77,9 +77,9 @@ export function checkFinished(reading: Reading): string {
   return last.reason;
 }
 
-/** One check of a suite. `run` resolves if the check passes. Otherwise it rejects with an Error that describes the failure. */
+/** One check in a suite. `run` resolves if the check passes. Otherwise it rejects with an Error that describes the failure. */
 export interface SuiteCheck {
-  /** Describes the checked behaviour, for the title of a test. Unique in its suite. */
+  /** Describes the checked behaviour, for a test title. Unique in its suite. */
   readonly title: string;
   run(): Promise<void>;
 }

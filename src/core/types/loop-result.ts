@@ -46,7 +46,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly messages: readonly Message[];
   /** The agent at the end of the run. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;
-  /** The handoffs of this run, in order. Undefined without `createHandoffs`. */
+  /** The handoffs in this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs?: readonly Handoff[] | undefined;
   /** The last summary that replaced messages in requests. Undefined without a compaction. */
   readonly compaction?: CompactedMessages | undefined;
@@ -85,7 +85,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    * nested runs that were suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
-  /** The journal of the run: yours, or one in memory. Pass it to another call of `runToolLoop` to resume the run. */
+  /** The journal of the run: yours, or one in memory. Pass it to another call to `runToolLoop` to resume the run. */
   readonly journal: Journal;
   /** The id of the run, from the option `runId` or generated. */
   readonly runId: string;

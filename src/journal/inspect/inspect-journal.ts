@@ -17,7 +17,7 @@ export type RecordedPlace = Parameters<WatchRun>[0];
 export type PendingCall = RecordedRun["pendingCalls"][number];
 
 /**
- * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
+ * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (even after a crash),
  * then the result's status.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
@@ -34,7 +34,7 @@ export interface JournalInspection {
    * has not started.
    */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far, without results of calls that are still running. A warning of `detectLoops` is recorded with the answer. */
+  /** The transcript so far, without results of calls that are still running. A warning from `detectLoops` is recorded with the answer. */
   readonly messages: readonly Message[];
   /** The tool calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
@@ -42,11 +42,11 @@ export interface JournalInspection {
   readonly text: string;
   /** The token usage of all finished streams and nested runs. */
   readonly usage: Usage;
-  /** The cost in USD. Undefined if the cost of any stream is unknown. */
+  /** The cost in USD. Undefined if any stream's cost is unknown. */
   readonly costUSD: number | undefined;
   /** The sum of the known costs in USD. The run has cost at least this much, even if `costUSD` is undefined. */
   readonly knownCostUSD: number;
-  /** The number of iterations so far. Iterations that do not count for `maxIterations` are not included. */
+  /** The number of iterations so far. Iterations that do not count towards `maxIterations` are not included. */
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
@@ -54,7 +54,7 @@ export interface JournalInspection {
   readonly compaction: CompactedMessages | undefined;
   /** The current agent. Undefined without `createHandoffs`. */
   readonly agent: string | undefined;
-  /** The handoffs of this run, in order. Undefined without `createHandoffs`. */
+  /** The handoffs in this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs: readonly Handoff[] | undefined;
   /** The time at which the run last looked for messages, in milliseconds on its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
@@ -72,7 +72,7 @@ export interface JournalInspection {
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
  * - "invalid-option" if the argument is neither a path nor a journal
- * - "journal-mismatch" for records in another version of the format
+ * - "journal-mismatch" for records in a different version of the format
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
  *

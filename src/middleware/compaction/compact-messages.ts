@@ -17,8 +17,8 @@ import { toError, writeSummary } from "./write-summary.ts";
 /** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/middleware`. */
 export interface Compaction extends Middleware {
   /**
-   * Returns middleware that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
-   * earlier run of the same conversation. Returns the middleware unchanged for `undefined`.
+   * Returns middleware that uses the summary in `earlier` starting with the first request. Pass the `compaction` from the
+   * result of an earlier run in the same conversation. Returns the middleware unchanged for `undefined`.
    */
   startWith(earlier: CompactedMessages | undefined): Compaction;
 }
@@ -165,7 +165,7 @@ export interface CompactionOptions {
 export interface SummaryOptions {
   /** The provider that writes the summary. Default: the run's provider. */
   readonly provider?: Provider | undefined;
-  /** The maximum number of tokens that the model writes in one request for a summary. Default 4,000. */
+  /** The maximum number of tokens that the model writes in one summary request. Default 4,000. */
   readonly maxOutputTokens?: number | undefined;
   /** The maximum cost of one compaction in USD, as computed by the run's option `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
@@ -208,7 +208,7 @@ interface Settings extends CompactionOptions {
  *
  * A summary never replaces the system text, pinned messages, the user's last message, calls that wait, or the latest messages up to `keep`.
  * A call and its result stay together. The summary is a journal step, and its usage and cost count towards the run's limits. A
- * long conversation is summarized in parts, so that no request for a summary is too long. If the summary fails, or is not shorter than the
+ * long conversation is summarized in parts, so that no summary request is too long. If the summary fails, or is not shorter than the
  * old messages, requests keep the old messages. The events are `compaction-start` and `compaction-end`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
@@ -253,7 +253,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
 }
 
 /**
- * Throws if `earlier` is from another conversation, because a request could then have a result without its call, which services refuse.
+ * Throws if `earlier` is from a different conversation, because a request could then have a result without its call, which services refuse.
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
@@ -309,7 +309,7 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
   return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
 }
 
-/** The messages of the next request if there is no new summary, before `earlier` replaces some of them. */
+/** The messages in the next request if there is no new summary, before `earlier` replaces some of them. */
 interface Shown {
   readonly messages: readonly Message[];
   readonly earlier: CompactedMessages | undefined;
@@ -330,7 +330,7 @@ function placeOf({ messages: whole }: CompactionFacts, { messages, left, before 
 
 /**
  * Returns the rules for a cut after the service refused a request as too long. The window may be smaller than expected, so at
- * most a quarter of the request stays. If the refused request already had a new summary, only the last message of the request
+ * most a quarter of the request stays. If the refused request already had a new summary, only the last message in the request
  * stays. If the last message is more than half of the request, it is summarized too.
  */
 function shorten(
@@ -345,7 +345,7 @@ function shorten(
 /**
  * Returns the tokens of the next request: the usage that the service reported for the previous request, plus an estimate of the
  * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is
- * about another agent and the current agent sees fewer messages.
+ * about a different agent and the current agent sees fewer messages.
  */
 function contextTokens(facts: CompactionFacts): number {
   const { transcript, last: compaction, streams, system, tools } = facts;
@@ -409,7 +409,7 @@ interface PartFacts {
 }
 
 /**
- * Returns the maximum tokens of the conversation in one request for a summary. Estimates are often too low, so half of a known
+ * Returns the maximum tokens from the conversation in one summary request. Estimates are often too low, so half of a known
  * window stays free. Without a known window, the maximum is the size of the next request, or a quarter of that size if the
  * service has refused the previous request as too long.
  */

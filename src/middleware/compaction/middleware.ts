@@ -38,7 +38,7 @@ export interface FilteredMessages {
   readonly before: number;
 }
 
-/** The parts of a run's state that a compaction needs. */
+/** The parts of a run's state that are needed for a compaction. */
 export interface CompactionFacts {
   readonly provider: Provider;
   readonly system: string | undefined;

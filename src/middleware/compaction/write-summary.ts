@@ -22,7 +22,7 @@ type Spending = NonNullable<CompactionAnswer["spending"]>;
 
 type StreamPorts = Parameters<typeof streamOnce>[1];
 
-/** The parts of a run that a summary needs. */
+/** The parts of a run that are needed for a summary. */
 export interface SummaryRun extends Pick<StreamPorts, "clock" | "timeouts" | "scope" | "heldIds" | "pricing" | "events"> {
   readonly iteration: number;
   /** Returns the limit that a request with this cost would exceed, in addition to `spent`. */
@@ -90,7 +90,7 @@ export async function writeSummary(
 const charactersPerToken = 4;
 
 /**
- * Returns the beginning of a text, up to `tokens` estimated tokens. The cut is at the end of a message, if one ends in the second
+ * Returns the beginning of a string, up to `tokens` estimated tokens. The cut is at the end of a message, if one ends in the second
  * half of this beginning.
  */
 function takePart(text: string, tokens: number): string {
@@ -198,7 +198,7 @@ const maxNameLength = 100;
 
 /**
  * Writes a message as text for a summary. Cuts long results and arguments, and writes only the types of images and files. Indents
- * all lines except titles, such as "User:", because the text of a result could otherwise look like another message.
+ * all lines except titles, such as "User:", because the text of a result could otherwise look like a different message.
  */
 function renderMessage(message: Message): string {
   switch (message.role) {

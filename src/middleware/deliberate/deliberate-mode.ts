@@ -141,7 +141,7 @@ export interface DeliberateModeOptions {
   readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
   /**
    * Tools that declare `triggers`, as an array or a registry. The declarations are read once. Triggers in the option `triggers`
-   * replace the triggers that the tool of this name declares. Required without `triggers`.
+   * replace those that the tool with this name declares. Required without `triggers`.
    */
   readonly tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry | undefined;
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
@@ -159,7 +159,7 @@ export interface DeliberateModeOptions {
 export interface DeliberateMode {
   /** The invalid triggers, which are ignored. */
   readonly problems: readonly TriggerProblem[];
-  /** Creates the gate of one turn. Each call of `forTurn` begins a new turn of the conversation. */
+  /** Creates the gate for one turn. Each call to `forTurn` begins a new turn in the conversation. */
   forTurn(turn: DeliberateTurn): DeliberateTurnGate;
 }
 
@@ -170,8 +170,8 @@ export interface DeliberateTurn {
   /** The user's text in this turn. */
   readonly text: string;
   /**
-   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first
-   * text that contains a trigger determines the visible tools.
+   * Earlier user messages as text, oldest first. After a follow-up phrase, the last 20 are searched, newest first. The first
+   * one that contains a trigger determines the visible tools.
    */
   readonly recent?: readonly string[] | undefined;
 }
@@ -184,7 +184,7 @@ export interface DeliberateTurnGate extends DeliberateGate {
   /** The trigger that made each tool visible, by tool name. */
   readonly triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
   /**
-   * The regular expressions that were not applied to all texts, because the time limit of the turn was reached. Usually empty.
+   * The regular expressions that were not applied to all of the text, because the turn's time limit was reached. Usually empty.
    */
   readonly unsearched: readonly string[];
   /** Keeps a tool visible in the following turns. The loop calls `retain` for each tool that succeeded in this turn. */
@@ -246,11 +246,11 @@ const maxLookBackLength = 20;
 
 /**
  * Creates a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
- * gate of that turn. Pass the gate to `gateTools`. The gate allows:
+ * gate for that turn. Pass the gate to `gateTools`. The gate allows:
  *
  * - tools with a trigger in the text (triggers come from the option `triggers` and from the trait `triggers` of `tools`),
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
- * - if the text is a follow-up phrase, the tools with a trigger in the newest text of `recent` that contains any trigger.
+ * - if the text is a follow-up phrase, the tools with a trigger in the newest text in `recent` that contains any trigger.
  *
  * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
  * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a

@@ -2,7 +2,7 @@ import { cutText } from "../../shared/texts.ts";
 import type { TriggerMatch } from "../../core/types/loop-event.ts";
 import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 
-/** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */
+/** The maximum length of the text, in UTF-16 code units. The rest of longer text is ignored. */
 const maxTextLength = 16_384;
 
 /**
@@ -11,13 +11,13 @@ const maxTextLength = 16_384;
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
-/** Cuts a text, and joins letters with their combining marks (Unicode normalization form C). */
+/** Cuts text to the maximum length, and joins letters with their combining marks (Unicode normalization form C). */
 export function readText(text: string): string {
   return text.slice(0, maxTextLength).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
 /**
- * The remaining work for the regular expressions of one turn, in steps. A step is one instruction of a compiled expression,
+ * The remaining work for one turn's regular expressions, in steps. A step is one instruction of a compiled expression,
  * applied to one character. Ten million steps take at most 0.4 seconds.
  */
 interface SearchBudget {
@@ -121,7 +121,7 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** Searches the texts of one turn. All calls of `find` share one limit for the work of regular expressions. */
+/** Searches the text of one turn. All calls to `find` share one limit for the work of regular expressions. */
 export interface TriggerSearch {
   /** The regular expressions that were skipped because the limit was reached. */
   readonly unsearched: ReadonlySet<string>;

@@ -17,7 +17,7 @@ export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "i
 export interface CheckPorts {
   readonly facts: Omit<CheckContext, "signal">;
   readonly clock: Clock;
-  /** The time limit of each check, in milliseconds. */
+  /** The time limit for each check, in milliseconds. */
   readonly ms: number;
   readonly signal: AbortSignal;
 }

@@ -24,7 +24,7 @@ export interface CheckedInput {
   readonly messages: readonly Message[];
 }
 
-/** A check of the user's input. It runs at the same time as the request. If the check refuses, the request is cut off. */
+/** A check for the user's input. It runs at the same time as the request. If the check refuses, the request is cut off. */
 export interface InputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -33,7 +33,7 @@ export interface InputCheck<Context = unknown> {
 
 /** The output that a check judges. */
 export interface CheckedOutput {
-  /** The whole text of this part so far, with the changes of earlier checks. */
+  /** The whole text of this part so far, including the changes made by earlier checks. */
   readonly text: string;
   readonly part: "text" | "reasoning";
   /**
@@ -46,7 +46,7 @@ export interface CheckedOutput {
   readonly hasCalls: boolean;
 }
 
-/** A check of the text that the model writes. Checks run in order. Each check gets the text as changed by the earlier checks. */
+/** A check for the text that the model writes. Checks run in order. Each check gets the text as changed by the earlier checks. */
 export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -62,7 +62,7 @@ export interface OutputCheck<Context = unknown> {
 }
 
 /**
- * A check of a tool call. It runs after the arguments were validated, and before `approve`. If `approve` or a
+ * A check for a tool call. It runs after the arguments were validated, and before `approve`. If `approve` or a
  * decision edits the arguments, the check runs again before the edited arguments are validated.
  */
 export interface ToolCheck<Context = unknown> {
@@ -72,8 +72,8 @@ export interface ToolCheck<Context = unknown> {
 }
 
 /**
- * The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return the result of the loop
- * as `spent`.
+ * The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return the loop's result as
+ * `spent`.
  */
 export interface CheckSpending {
   readonly usage: Usage;
@@ -88,7 +88,7 @@ interface Spending {
 
 interface Refusal {
   readonly kind: "refuse";
-  /** The reason of the refusal, for the run's result. For a tool call, the model reads the reason. Default: none. */
+  /** The reason for the refusal, for the run's result. For a tool call, the model reads the reason. Default: none. */
   readonly reason?: string | undefined;
   /** JSON data about the refusal, for the run's result. Default: none. */
   readonly info?: Json | undefined;

@@ -7,15 +7,15 @@ import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../../core/index.ts";
 import { type OutputGate, StoppedStream } from "./output-gate.ts";
 
-/** The checks of the newest request. */
+/** The checks for the newest request. */
 export interface Guarding {
   /** Resolves to the records of the input checks. Undefined if the request has no new input. */
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
-  /** Creates the gate of the output. Undefined if there are no output checks. */
+  /** Creates the gate for the output. Undefined if there are no output checks. */
   readonly createGate: ((call: ModelCall) => OutputGate) | undefined;
 }
 
-/** Wraps a provider. `find` returns the checks of the newest request. */
+/** Wraps a provider. `find` returns the checks for the newest request. */
 export function guardProvider(provider: Provider, find: () => Guarding): Provider {
   return wrapProvider(provider, { stream: (request, call) => guardStream(provider, { request, call }, find()) });
 }

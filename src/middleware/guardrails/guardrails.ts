@@ -7,13 +7,13 @@ import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";
 
-/** The options of `guardrails`. `Context` is the type of the option `context` of the run. */
+/** The options of `guardrails`. `Context` is the type of the run's option `context`. */
 export interface GuardrailOptions<Context = unknown> {
-  /** The checks of the user's input. They run at the same time. Default: none. */
+  /** The checks for the user's input. They run at the same time. Default: none. */
   readonly input?: readonly InputCheck<Context>[] | undefined;
-  /** The checks of the model's text and reasoning. They run in this order. Default: none. */
+  /** The checks for the model's text and reasoning. They run in this order. Default: none. */
   readonly output?: readonly OutputCheck<Context>[] | undefined;
-  /** The checks of tool calls. They run in this order. Default: none. */
+  /** The checks for tool calls. They run in this order. Default: none. */
   readonly tools?: readonly ToolCheck<Context>[] | undefined;
 }
 
@@ -44,7 +44,7 @@ const ofOutput: Checks<OutputCheck> = {
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call. Arguments that an approval has edited are checked again.
  *
- * A check that throws or takes longer than `timeouts.callbackMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
+ * A check that throws or takes longer than `timeouts.callbackMs` blocks content like a refusal, and ends the run as `hook-failed`. If a tool
  * check fails, only the checked call fails, with the outcome `approval-failed`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".

@@ -85,7 +85,7 @@ interface Checking {
 }
 
 interface Checked {
-  /** The records of the checks. Resolves after their step. */
+  /** The checks' records. Resolves after their step. */
   readonly records: Promise<readonly GuardrailRecord[]>;
   /** The same records. Resolves inside the step, because the request may be waiting for them before the step can end. */
   readonly verdict: Promise<readonly GuardrailRecord[]>;
@@ -149,7 +149,7 @@ function judge({ notes, ...answer }: Answer, input: readonly GuardrailRecord[], 
   return stopped === undefined ? whole : endBy("output", stopped, whole);
 }
 
-/** Returns the record of the check that refused or failed, if any. The records of the other checks may say "cancelled". */
+/** Returns the record of the check that refused or failed, if any. The records from the other checks may say "cancelled". */
 function findRefusal(records: readonly GuardrailRecord[]): GuardrailRecord | undefined {
   return records.find(({ verdict }) => verdict === "refuse" || verdict === "failed");
 }

@@ -7,7 +7,7 @@ import type { CheckedOutput, OutputCheck } from "./checks.ts";
 type PartName = CheckedOutput["part"];
 type TextChunk = Extract<ModelChunk, { readonly type: "text-delta" | "refusal-delta" | "reasoning-delta" }>;
 
-/** The text or the reasoning of a message. */
+/** The text or the reasoning in a message. */
 interface Part {
   readonly name: PartName;
   readonly checks: readonly OutputCheck[];

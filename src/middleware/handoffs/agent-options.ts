@@ -16,7 +16,7 @@ export type AgentSystem = {
   write(facts: AgentFacts): string;
 }["write"];
 
-/** One agent of a run. */
+/** One agent in a run. */
 export interface AgentOptions {
   /** Describes the tasks of this agent. The other agents read this description to decide when to hand over. */
   readonly description: string;
@@ -28,7 +28,7 @@ export interface AgentOptions {
   readonly system?: string | AgentSystem | undefined;
   /**
    * The agent's tools. A string is the name of a tool in the run's option `tools`, for example from a registry. The agent
-   * also has those tools of the run that no agent lists. Default: none.
+   * also has those of the run's tools that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
   /** The names of the agents to which this agent may hand over. Default: none. */

@@ -25,7 +25,7 @@ export interface HandoffOptions<A extends Agents = Agents> {
   readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
   /** The name of the agent that begins. */
   readonly start: keyof A & string;
-  /** The maximum number of handoffs in a run. A further handoff ends the run as `handoff-cap`. Default 10. */
+  /** The maximum number of handoffs in a run. An additional handoff ends the run as `handoff-cap`. Default 10. */
   readonly maxHandoffs?: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface Handoffs extends Middleware {
 }
 
 /**
- * The agents of a run, as middleware that adds their tools to the run. `T` is the union of the types of their tools, and `Context` is the
+ * The agents in a run, as middleware that adds their tools to the run. `T` is the union of the types of their tools, and `Context` is the
  * type of the context that their prompts need.
  */
 export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {
@@ -97,7 +97,7 @@ const agentChecks: Checks<AgentOptions> = {
  * middleware adds the tools of all agents to the run. To get their types in the result, also pass `tools: agents.tools`.
  *
  * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last
- * handoff. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
+ * handoff. Each handoff emits a `handoff` event, and `result.agent` is the last agent.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. Throws "duplicate-tool" if two agents have
  * different tools with the same name.

@@ -8,7 +8,7 @@ import type { Handoff } from "../../core/types/tool-outcome.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal
- * messages must give equal results. Tool results without their call are dropped.
+ * messages must produce equal results. Tool results without their call are dropped.
  */
 export type HistoryFilter = (messages: readonly Message[]) => readonly Message[];
 
@@ -43,7 +43,7 @@ interface View {
   readonly messages: readonly Message[];
 }
 
-/** The handoffs of a run, as a history view needs them. */
+/** A run's handoffs, in the form that a history view needs. */
 export interface HandoffState {
   readonly agent: string | undefined;
   /** The number of messages before the handoff to the first agent. Undefined if no earlier run made such a handoff. */
@@ -76,7 +76,7 @@ export function createHistoryView(
   };
 }
 
-/** Returns the handoff that led to the current agent. An earlier run of the conversation may have made it. */
+/** Returns the handoff that led to the current agent. An earlier run in the conversation may have made it. */
 function lastHandoff({ handoffs, agent, agentSince }: HandoffState): Pick<Handoff, "to" | "messagesBefore"> | undefined {
   const isEarlier = handoffs.length === 0 && agent !== undefined && agentSince !== undefined;
   return isEarlier ? { to: agent, messagesBefore: agentSince } : handoffs.at(-1);
@@ -87,7 +87,7 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 }
 
 /**
- * Reads a filter's result. Removes assistant messages at its end, because the model has to answer a user message. If no
+ * Reads a filter's result. Removes assistant messages from its end, because the model has to answer a user message. If no
  * message is left, returns the last user message of `before`, because a request needs a message.
  */
 function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {

@@ -17,7 +17,7 @@ export interface HandoffRules {
   /** The names of tools that agents list. All agents have the other tools. */
   readonly listed: ReadonlySet<string>;
   readonly start: string;
-  /** The number of messages before the handoff to `start`, if an earlier run of the conversation made one. */
+  /** The number of messages before the handoff to `start`, if an earlier run in the conversation made one. */
   readonly startsAfter: number | undefined;
   readonly maxHandoffs: number;
 }

@@ -5,7 +5,7 @@ import type { Tool } from "../../core/index.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { transferName } from "./transfer-tool.ts";
 
-/** Returns the names of the tools that the agent has in addition to the tools that no agent lists. */
+/** Returns the names of the agent's tools, apart from those that no agent lists. */
 export function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly string[] {
   return [...tools.map(nameOf), ...handoffs.map(transferName)];
 }

@@ -122,18 +122,18 @@ export type DeepPartial<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> }
     : Value;
 
-/** Reads the partial values of an answer from the events of a run. */
+/** Reads the partial values of an answer from a run's events. */
 export interface PartialOutput<Output = unknown> {
   /**
-   * Takes the next event of the run. Returns the new partial value of the answer, or undefined if the value has not changed. Each
+   * Takes the run's next event. Returns the new partial value of the answer, or undefined if the value has not changed. Each
    * value is a new object.
    */
   take(event: { readonly type: string }): DeepPartial<Output> | undefined;
 }
 
 /**
- * Creates a reader that turns the events of a run into partial values of its answer. Pass every event, for example from
- * `streamToolLoop`, from a listener, or from the event stream of a web page. Events of nested runs are ignored.
+ * Creates a reader that turns a run's events into partial values of its answer. Pass every event, for example from
+ * `streamToolLoop`, from a listener, or from the event stream of a web page. Events from nested runs are ignored.
  *
  * A partial value contains all complete parts of the answer so far, and the beginning of the current string. Numbers, `true`,
  * `false` and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about
@@ -142,7 +142,7 @@ export interface PartialOutput<Output = unknown> {
  * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. An answer
  * has no values if it is not JSON, or if it is nested more than 200 levels deep. A code fence around the answer is ignored.
  *
- * `Output` is the type of the answer. Pass the value of `structuredOutput` to infer it; the argument has no other use.
+ * `Output` is the type of the answer. Pass the value from `structuredOutput` to infer it; the argument has no other use.
  *
  * @example
  * const partial = createPartialOutput<Report>();
@@ -176,7 +176,7 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. `partialOutputs` reads the events of
+ * Yields the partial values of the answer while it streams, as read by `createPartialOutput`. `partialOutputs` reads the events of
  * `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then returns the result with the validated value.
  * Leaving the `for await` loop early stops the run.
  *
@@ -199,7 +199,7 @@ const growth = 1 / 32;
 const maxFenceLength = 32;
 
 class Answer {
-  /** The text of this iteration's earlier streams, which the current stream continues. */
+  /** The text from this iteration's earlier streams, which the current stream continues. */
   #before = "";
   #current = "";
   #head = "";

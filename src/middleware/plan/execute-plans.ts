@@ -43,7 +43,7 @@ export type PlanExecutor = (plan: {
 
 /**
  * Runs the commands of plans with `executor` instead of their tools. Called once for all commands of an iteration that may run, after
- * their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls of agent
+ * their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls to agent
  * tools and other durable tools. Tools with `eager` do not begin while their message streams.
  *
  * Throws LoopError "invalid-option" if `executor` is not a function.
@@ -86,7 +86,7 @@ interface PlacedCommand {
   readonly command: PlanCommand;
 }
 
-/** Returns the command that made a call, or undefined for a call that no plan has made. */
+/** Returns the command that made a call, or undefined for a call that did not come from a plan. */
 function findCommand(messages: readonly Message[], callId: string): PlacedCommand | undefined {
   const message = messages.findLast(({ role }) => role === "assistant");
   if (message?.role !== "assistant" || !hasPlan(message)) return undefined;

@@ -7,7 +7,7 @@ import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 const begin = "<think>";
 const end = "</think>";
 
-/** Drops a `<think>` block at the beginning of a text. */
+/** Drops a `<think>` block at the beginning of the text. */
 export class ThoughtFilter {
   #state: "before" | "inside" | "after" = "before";
   #held = "";
@@ -65,7 +65,7 @@ export class PlanScanner {
   #lead = "";
   #objects = 0;
   /**
-   * The problem of the newest object that was not a plan. Its message is written only when needed, because removing credentials is slow.
+   * The problem with the newest object that was not a plan. Its message is written only when needed, because removing credentials is slow.
    */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;

@@ -10,7 +10,7 @@ export interface PlannerInput extends PlanRounds {
   readonly maxRounds: number;
   /** The run's system text. */
   readonly system?: string | undefined;
-  /** The conversation, read-only. Does not contain the calls of this run, which are in `donePlans`. */
+  /** The conversation, read-only. Does not contain the calls from this run, which are in `donePlans`. */
   readonly conversation: readonly Message[];
 }
 
@@ -50,7 +50,7 @@ export interface PlannerCommand {
   readonly next?: string | undefined;
 }
 
-/** The two texts that ask the model for a plan. */
+/** The two prompts that ask the model for a plan. */
 export interface PlannerPrompt {
   /** The model's role and the format of its answer. Added after the run's system text. */
   readonly system: string;
@@ -81,7 +81,7 @@ Write "next_action" first. Its value is "execute" or "response".
   command that succeeded. If a command failed, read its error and correct the command, or continue without it.
 - Use only tools from available_tools. No other tools exist.`;
 
-/** Returns the default prompt of `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
+/** Returns the default prompt for `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
 export function plannerPrompt(input: PlannerInput): PlannerPrompt {
   const state = {
     user_input: input.userInput,

@@ -12,7 +12,7 @@ type Answerer = ReturnType<typeof answererOf>;
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Adds up the usage of all model requests of one iteration. A new count begins for another model, or after a discarded attempt. */
+/** Adds up the usage of all model requests in one iteration. A new count begins for a different model, or after a discarded attempt. */
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
@@ -36,7 +36,7 @@ export class Account {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** Begins a request. From the second request on, restarts the attempt, so that each request gets the full time limit for its first chunk. */
+  /** Begins a request. Starting with the second request, restarts the attempt, so that each request gets the full time limit for its first chunk. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -78,7 +78,7 @@ export class Account {
   }
 
   /**
-   * Estimates the usage of a finished request that reported none. The estimate is sent only if another request of the
+   * Estimates the usage of a finished request that reported none. The estimate is sent only if another request in the
    * iteration reports usage, because the sum would otherwise count the finished request as free.
    */
   end(): readonly ModelChunk[] {
@@ -232,7 +232,7 @@ export async function* readChunks(
   }
 }
 
-/** Returns a call with another signal. Its methods are called on `call`, which may be a class instance. */
+/** Returns a call with a different signal. Its methods are called on `call`, which may be a class instance. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;

@@ -14,7 +14,7 @@ interface IterationSettings extends PlanSettings {
   readonly extraInstruction: string;
 }
 
-/** The error that replaces the answer if the run's limits allow no further request. The run then ends with the limit as its reason. */
+/** The error that replaces the answer if the run's limits allow no more requests. The run then ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
   error: providerError(
@@ -125,14 +125,14 @@ const instruction =
 /**
  * Wraps a provider whose model cannot call tools, so that runs with the returned provider can use tools.
  *
- * Each iteration requests a plan, `{ next_action, execution_commands }`. The commands of the plan become the tool calls of the
- * iteration. All gates, approvals, limits and records of the run apply to these calls. If the plan says "response" or has no
+ * Each iteration requests a plan, `{ next_action, execution_commands }`. The plan's commands become the iteration's tool
+ * calls. All of the run's gates, approvals, limits and records apply to these calls. If the plan says "response" or has no
  * commands, the answer is requested in the same iteration, together with the tool results. The wrapper keeps no state: each request
  * reads the earlier rounds from the transcript. A run can therefore be resumed like any other run.
  *
  * The plan is kept in the provider metadata of its message, and is never sent as text. `planLogs(result)` returns all commands with
  * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the
- * stream of a plan is closed early, the tokens of the plan are estimated, unless the service reported the tokens.
+ * stream of a plan is closed early, the tokens of the plan are estimated, unless the service reported them.
  *
  * The new provider has the `id`, `model` and `family` of `provider`, but not `compacts`.
  *

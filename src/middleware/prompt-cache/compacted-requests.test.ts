@@ -13,7 +13,7 @@ const createWatcher = (): CacheWatcher => new RunWatcher(undefined);
 interface Sending {
   readonly messages: readonly Message[];
   readonly transcript: readonly Message[];
-  /** The messages in the body. Default: the messages of the request. */
+  /** The messages in the body. Default: the request's messages. */
   readonly body?: readonly Message[];
 }
 

@@ -123,7 +123,7 @@ function toReplacements(kind: Replacement["kind"], text: unknown): readonly Repl
   return typeof text === "string" && text !== "" ? [{ kind, text: JSON.stringify(text).slice(1, -1) }] : [];
 }
 
-/** The result of comparing a request with the previous request. Sizes are bytes of the previous request. */
+/** The result of comparing a request with the previous request. Sizes are in bytes of the previous request. */
 export interface Comparison {
   readonly sharedBytes: number;
   /**
@@ -162,7 +162,7 @@ export function comparePrefixes(before: Prefix, next: Prefix, request: ModelRequ
   };
 }
 
-/** Returns the first change of the tools, the system text, or a setting that services read before the messages. */
+/** Returns the first change to the tools, the system text, or a setting that services read before the messages. */
 function findHeadChange(before: Prefix, next: Prefix): Change | undefined {
   const toolBytes = sumBytes(before.tools);
   const headBytes = toolBytes + sumBytes(before.system);
@@ -196,7 +196,7 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
 }
 
 /**
- * Returns the first change of the messages. If it was not expected, also returns the first expected change: one that
+ * Returns the first change to the messages. If it was not expected, also returns the first expected change: one that
  * middleware made, or the move of the context items.
  */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
@@ -220,8 +220,8 @@ function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest)
 }
 
 /**
- * True if the last message of the previous request only became longer: a paused message was continued, or user messages were
- * joined. After a resume, the text of the previous request is unknown, so any change of its last message is expected.
+ * True if the last message in the previous request only became longer: a paused message was continued, or user messages were
+ * joined. After a resume, the text of the previous request is unknown, so any change to its last message is expected.
  */
 function isExpected(at: number, before: Prefix, next: Prefix): boolean {
   const [old, part] = [before.messages[at], next.messages[at]];
@@ -231,7 +231,7 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the number of bytes of the messages before the context items, or Infinity if there are none. The context
+ * Returns the number of bytes in the messages before the context items, or Infinity if there are none. The context
  * items are sent together: as one of the last two messages, or as the final block of one of them.
  */
 function findContext({ messages, context }: Prefix): number {

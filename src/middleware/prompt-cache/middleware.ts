@@ -85,7 +85,7 @@ function priceBy(pricing: Pricing | undefined): (usage: Usage, by: AttemptSpendi
   };
 }
 
-/** The usage of each attempt of a stream. Omits attempts that the service rejected. */
+/** The usage of each attempt in a stream. Omits attempts that the service rejected. */
 class Spendings {
   readonly #ended: AttemptSpending[] = [];
   #sender: Pick<Provider, "id" | "model">;

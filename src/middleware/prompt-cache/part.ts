@@ -4,7 +4,7 @@ import { isRecord, textOf } from "../../core/kit.ts";
 import type { PartDigest } from "./types.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
 
-/** A tool, system text or message of a request. */
+/** A tool, system text or message in a request. */
 export interface Part {
   readonly digest: string;
   /** The UTF-8 bytes of the part as JSON. */

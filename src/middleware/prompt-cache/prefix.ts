@@ -39,8 +39,8 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
 }
 
 /**
- * Returns the text of the context items: the last user message, if the transcript does not contain it. Only a paused message of the
- * model can come after it.
+ * Returns the text of the context items: the last user message, if the transcript does not contain it. Only a paused message from
+ * the model can come after it.
  */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
   const last = messages.at(-1);

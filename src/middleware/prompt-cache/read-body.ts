@@ -6,7 +6,7 @@ export interface BodyParts {
   readonly tools: readonly unknown[];
   readonly system: readonly unknown[];
   readonly messages: readonly unknown[];
-  /** The settings that are part of the cached prefix, as JSON texts by name. */
+  /** The settings that are part of the cached prefix, as JSON strings by name. */
   readonly settings: { readonly [name: string]: string };
 }
 
@@ -43,7 +43,7 @@ function isSystem(message: unknown): boolean {
 }
 
 /**
- * Returns the tools of the prefix. A deferred tool is not part of it, because the service adds the tool to the messages when the model finds
+ * Returns the tools in the prefix. A deferred tool is not part of it, because the service adds the tool to the messages when the model finds
  * the tool.
  */
 function toTools(tool: unknown): readonly unknown[] {

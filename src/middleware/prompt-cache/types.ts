@@ -3,7 +3,7 @@
 import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../../core/index.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
 
-/** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
+/** How a run's requests used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export type PromptCacheUse = NonNullable<LoopResult["cache"]>;
 
 /** Digests of a run's final request. The next run compares its first request with them. JSON data of at most a few KB. */
@@ -30,17 +30,17 @@ export type PartDigest = LastRequest["tools"][number];
  */
 export interface PromptCacheWatch extends Middleware {
   /**
-   * Returns middleware that compares the first request of a run with `earlier`, the final request of an earlier run of the same
-   * conversation. Pass `cache.last` of the result of that run. Returns the middleware unchanged for `undefined`.
+   * Returns middleware that compares a run's first request with `earlier`, the final request of an earlier run in the same
+   * conversation. Pass `cache.last` from that run's result. Returns the middleware unchanged for `undefined`.
    */
   startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }
 
-/** Watches the requests of one stream. */
+/** Watches the requests in one stream. */
 export interface StreamWatch {
-  /** Called with each request body of the stream, as `sending` of the model call. */
+  /** Called with each request body in the stream, as the model call's `sending`. */
   readonly sending: NonNullable<ModelCall["sending"]>;
-  /** Called after the stream has ended. Returns the measurements of its requests, and makes `sending` ignore all further requests. */
+  /** Called after the stream has ended. Returns the measurements of its requests, and makes `sending` ignore all later requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 

@@ -28,15 +28,15 @@ import { readBody } from "./read-body.ts";
 
 /**
  * Watches the prompt cache: measures how much of each request repeats the beginning of the previous request to the same model. A
- * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits the event
- * `cache-break` with the cause and the bytes that were lost. `result.cache` contains the sums.
+ * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits a
+ * `cache-break` event with the cause and the bytes that were lost. `result.cache` contains the totals.
  *
  * The middleware compares the bodies that adapters hand to their SDKs. Your own provider must call `call.sending`; otherwise its requests
- * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first request of a
- * resumed run is compared with the newest recorded request. Any number of runs can use the same returned object.
+ * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and totals. The first request of a
+ * resumed run is compared with the newest recorded request. Any number of runs can share the returned object.
  *
  * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` passes the final request of
- * an earlier run. `createConversation` calls `startWith` by itself.
+ * an earlier run. `createConversation` calls `startWith` automatically.
  *
  * @example
  * const result = await runToolLoop({ provider, tools, messages, events, middleware: [watchPromptCache()] });
@@ -153,7 +153,7 @@ export class RunWatcher implements CacheWatcher {
 }
 
 /**
- * Returns the parts of a request that records of this run may refer to. Undefined if an earlier run sent the request, because
+ * Returns the parts of a request that this run's records may refer to. Undefined if an earlier run sent the request, because
  * this run's journal does not contain its parts.
  */
 function ownPrefix(sent: Sent | undefined): Prefix | undefined {

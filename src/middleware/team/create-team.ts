@@ -38,7 +38,7 @@ export type MemberOptions = Pick<
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
 >;
 
-/** A member of a team. Each call of the member by the lead starts a nested run, which is called a task. */
+/** A member of a team. Each call to the member by the lead starts a nested run, which is called a task. */
 export interface TeamMember extends MemberOptions {
   /** Describes the member's tasks to the lead. */
   readonly description: string;
@@ -49,7 +49,7 @@ export interface TeamMember extends MemberOptions {
    * arguments, the member gets all arguments as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
-  /** The maximum number of this member's tasks in one run of the lead. Further calls fail. Default: no limit. */
+  /** The maximum number of this member's tasks in one run of the lead. Additional calls fail. Default: no limit. */
   readonly maxTasks?: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: M;
   /**
-   * The lead's limits. The tokens, the cost, the tool calls and the time of all members count towards these limits. Default: the
+   * The lead's limits. All members' tokens, cost, tool calls and time count towards these limits. Default: the
    * defaults of `runToolLoop`.
    */
   readonly limits?: LoopLimits | undefined;
@@ -74,7 +74,7 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
 }
 
 /**
- * The options for `runToolLoop` that make a run the lead of a team. `T` is the union of the types of the lead's tools, including the
+ * The options for `runToolLoop` that make a run the lead of a team. `T` is the union of the lead's tool types, including the
  * members.
  */
 export type Team<T extends Tool = Tool> = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly T[] };
@@ -136,11 +136,11 @@ const taskSchema = {
 } as const;
 
 /**
- * Creates the options of a team's lead. Pass these options to `runToolLoop` with a provider and messages. Each member is a
+ * Creates the options for a team's lead. Pass these options to `runToolLoop` with a provider and messages. Each member is a
  * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the member's
  * limits.
  *
- * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. Each task's result is a
+ * `limits` are shared: a run counts its nested runs' tokens, cost, tool calls and time. Each task's result is a
  * `MemberReport`. A member that fails or reaches a limit does not end the lead's run: the report contains the member's status and its text
  * so far. If the lead has `finalAnswer({ reserve })`, members leave the reserve to it.
  *

@@ -10,7 +10,7 @@ export interface RunNode {
   readonly name: string;
   /** The first string in the arguments of the call that contains the run. Undefined for the outermost run. */
   readonly task: string | undefined;
-  /** "working", or the status of the run after its end. */
+  /** "working", or the run's status after its end. */
   readonly state: "working" | LoopStatus;
   /** Why the run ended. Undefined while it is running. */
   readonly reason: EndReason["kind"] | undefined;
@@ -29,7 +29,7 @@ export interface RunNode {
 
 /** The options of `createRunTree`. */
 export interface RunTreeOptions {
-  /** The name of outermost runs. Default "lead". */
+  /** The name for outermost runs. Default "lead". */
   readonly name?: string | undefined;
   /** Returns the current time in milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -37,7 +37,7 @@ export interface RunTreeOptions {
 
 const treeChecks: Checks<RunTreeOptions> = { name: is.text, now: is.fn };
 
-/** The runs of an event stream as a tree. Created by `createRunTree`. */
+/** The runs in an event stream, as a tree. Created by `createRunTree`. */
 export interface RunTree {
   /** The outermost runs, in the order in which they started. */
   readonly runs: readonly RunNode[];
@@ -67,7 +67,7 @@ interface Node {
 }
 
 /**
- * Creates a tree of a run and its nested runs. Works for teams and for all other tools with nested runs.
+ * Creates a tree from a run and its nested runs. Works for teams and for all other tools with nested runs.
  *
  * @example
  * const tree = createRunTree();

@@ -37,8 +37,8 @@ const frameMs = 100;
 const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compaction-end", "run-end"] as const;
 
 /**
- * Shows the runs of an emitter as a live tree: each run with its state, tools, tokens, cost and time. In a
- * terminal, the tree is redrawn in place. In a file or a pipe, each start and each end of a run is a line without control codes.
+ * Shows an emitter's runs as a live tree: each run with its state, tools, tokens, cost and time. In a
+ * terminal, the tree is redrawn in place. In a file or a pipe, each run's start and end is a line without control codes.
  *
  * Stops when the outermost run ends. Returns a function that stops the display earlier. The tree stays visible, and the cursor is
  * below the tree. The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.

@@ -57,7 +57,7 @@ function describeFinder(definition: ToolDefinition, deferred: readonly ToolDefin
 }
 
 /**
- * Lists as many names of each group as fit. If even the groups' sizes do not fit, lists the sizes of the largest groups.
+ * Lists as many names from each group as fit. If even the groups' sizes do not fit, lists the sizes of the largest groups.
  */
 function fitListing(groups: readonly Group[], bytes: number): string {
   const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
@@ -233,7 +233,7 @@ function listParameters(schema: unknown): readonly string[] {
 export interface ToolSearchOptions {
   /**
    * The tools to defer: `true` for all tools, or a function that returns true for each tool to defer. The function is called once
-   * for each definition. Its result replaces the trait `deferred` of the tool. Default: the tools with the trait `deferred`.
+   * for each definition. Its result replaces the tool's trait `deferred`. Default: the tools with the trait `deferred`.
    */
   readonly defer?: true | ((definition: ToolDefinition) => boolean) | undefined;
   /** The maximum number of tools that one search finds and loads. From 1 to 50. Default 5. */
@@ -265,7 +265,7 @@ interface FindRequest {
 type FinderTool = ExecutableTool<FindRequest, StandardSchema<unknown, FindRequest>, ToolResult>;
 
 interface Table {
-  /** The array that `source.definitions()` returned. If the source returns another array, the table is made again. */
+  /** The array that `source.definitions()` returned. If the source returns a different array, the table is rebuilt. */
   readonly source: readonly ToolDefinition[];
   readonly definitions: readonly ToolDefinition[];
   readonly deferred: readonly ToolDefinition[];
@@ -274,12 +274,12 @@ interface Table {
 /**
  * Creates a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred
  * tool only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
- * parameters of the deferred tools. Loaded tools are added at the end of the next request, so that the service can still use its
+ * parameters of the deferred tools. Loaded tools are added at the end of the tool list in the next request, so that the service can still use its
  * cache for the tools before them.
  *
- * Found tools are subject to the same rules as all others. Tools that a filter, a context restart or `prepareIteration` hides are not
+ * Found tools are subject to the same rules as all other tools. Tools that a filter, a context restart or `prepareIteration` hides are not
  * found. Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the provider
- * has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
+ * has `searchesTools`, requests do not contain `find_tools`, because the service does the search itself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Throws "duplicate-tool" if `source` has a tool
  * named `find_tools`. If `source` gets such a tool later, `definitions()` throws this error.

@@ -15,7 +15,7 @@ type Recorded = Omit<Provider, "stream">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The call's signal fired. The provider sent the chunks after this event nevertheless. */
+  /** The call's signal fired. The provider still sent the chunks after this event. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -28,7 +28,7 @@ export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** A chunk, as `redact` gets it before it is recorded. */
+/** A chunk, as passed to `redact` before it is recorded. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
@@ -40,7 +40,7 @@ export interface CassetteRecord {
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
-  /** The number of characters of the line that were written. */
+  /** The number of characters in the line that were written. */
   readonly characters: number;
 }
 
@@ -69,7 +69,7 @@ export function toLine(line: Line): string {
 
 /**
  * Reads a cassette. Returns the place of an incomplete last line as `torn`, without reading it. If a line is invalid, throws an Error with
- * its number.
+ * its line number.
  */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
@@ -152,7 +152,7 @@ export interface Cassette {
 }
 
 /**
- * Creates a cassette in memory, empty or with the text of an earlier recording. Use it on platforms without files.
+ * Creates a cassette in memory, empty or with the text from an earlier recording. Use it on platforms without files.
  *
  * @example
  * const cassette = memoryCassette();

@@ -67,7 +67,7 @@ export interface ReplayOptions {
    * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** Set to true to wait between chunks for the recorded times, on the clock of the call. By default chunks are sent without waiting. */
+  /** Set to true to wait between chunks for the recorded times, on the call's clock. By default chunks are sent without waiting. */
   readonly timing?: boolean | undefined;
   /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
@@ -87,13 +87,13 @@ const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timin
  * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider metadata
  * and the order of tools are ignored. A request without a recording throws an Error that describes the differences from the nearest
  * recorded request. A request after all recordings were replayed also throws an Error. Both end the run as `provider-error` (`server`) with
- * the message of the Error.
+ * the Error's message.
  *
  * Recorded errors are thrown again as provider errors. If the signal fired during the recording, or the reader stopped while it waited for
  * a chunk, the replay waits at that point until the signal of its own call fires.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
- * the file is damaged, throws an Error with the number of the line.
+ * the file is damaged, throws an Error with the line number.
  *
  * @example
  * const result = await runToolLoop({ provider: replayFrom("test/cassettes/weather.jsonl"), tools, messages });

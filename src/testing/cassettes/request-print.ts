@@ -13,7 +13,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Digests a request's parts. Omits provider metadata, because it only repeats chunks of earlier recorded streams. */
+/** Digests a request's parts. Omits provider metadata, because it only repeats chunks from earlier recorded streams. */
 export function printRequest(request: ModelRequest): RequestPrint {
   const { messages, tools, system, output, toolChoice, settings, continuationToken } = request;
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);

@@ -22,7 +22,7 @@ export interface StrictRequest {
 export interface StrictRefusal {
   /** The rule in one sentence. */
   readonly rule: string;
-  /** A page of the vendor, a type file or a public report that shows the rule. */
+  /** A vendor's page, a type file or a public report that shows the rule. */
   readonly source: string;
   readonly status: number;
   /** The message in the error body. */
@@ -83,7 +83,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
-/** Returns the error format of the API. For an unknown address, the format of the service's first API. */
+/** Returns the API's error format. For an unknown address, the format of the service's first API. */
 function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
   const [first] = Object.values(wires);
   return (served ?? first)?.toError ?? ((refused) => refused);

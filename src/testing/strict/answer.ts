@@ -26,7 +26,7 @@ export interface AnswerCall {
   readonly turn: number;
 }
 
-/** A content block, output item or part that is sent unchanged, for example the call of a server tool. */
+/** A content block, output item or part that is sent unchanged, for example a call to a server tool. */
 export interface RawItem {
   readonly kind: "item";
   readonly item: UnknownRecord;

@@ -61,7 +61,7 @@ export type StrictServiceKind =
   | "openrouter"
   | "vllm";
 
-/** A family of models at a service, with rules of their own. */
+/** A family of models at a service, with its own rules. */
 export interface Family {
   readonly title: string;
   readonly model: RegExp;
@@ -89,7 +89,7 @@ export interface Kind {
 const plainId: ToCallId = ({ key, index }) => `call_${key}${index}`;
 const nineCharacters: ToCallId = ({ key, index }) => `${key.slice(0, 9 - show(index).length)}${index}`;
 const toolUseId: ToCallId = ({ key, index }) => `toolu_${key}${index}`;
-/** Creates a call id as Kimi does, which counts all calls of the conversation. */
+/** Creates a call id as Kimi does, which counts all calls in the conversation. */
 const kimiId: ToCallId = ({ name, index, request }) => `functions.${name}:${request.calls.length + index}`;
 const geminiId: ToCallId = ({ key, index, request }) => (/gemini-[12]/.test(request.model) ? "" : `${key}${index}`);
 

@@ -7,7 +7,7 @@ interface PlayPorts {
   readonly signal: AbortSignal;
 }
 
-/** Yields the text of a response in pieces, and waits where the script says so. Throws where the script breaks the connection. */
+/** Yields the text of a response in pieces, and waits when the script says so. Throws when the script breaks the connection. */
 export async function* playFrames(frames: readonly Frame[], ports: PlayPorts): AsyncGenerator<string, void, undefined> {
   for (const frame of frames) {
     ports.signal.throwIfAborted();

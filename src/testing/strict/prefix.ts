@@ -41,7 +41,7 @@ interface Chain {
   readonly last: string;
 }
 
-/** Signs thinking that follows the messages of a request, and the blocks of the answer so far. */
+/** Signs thinking that follows the messages in a request and the blocks in the answer so far. */
 export function signThinking(request: WireRequest, blocks: readonly UnknownRecord[], key: string): string {
   let chain: Chain = { prefix: printHead(request), last: "" };
   for (const { role, parts } of request.items) for (const part of parts) chain = follow(chain, role, part);

@@ -16,15 +16,15 @@ export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, i
 /** The options of `strictService`. */
 export interface StrictOptions {
   /**
-   * The model's messages, made of the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused
+   * The model's messages, built from the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused
    * request uses up no message. After the last message, the answer is the text "ok". Default: always "ok".
    */
   readonly answers?: StrictAnswers | undefined;
   /**
    * True to simulate every known oddity in the streams of this service. A number is a seed that chooses some of them for each answer. A
-   * list names oddities of Chat Completions, which may be those of other services. Oddities that exclude each other take turns from call to
-   * call. The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the documentation of the
-   * API.
+   * list names Chat Completions oddities, which may be those of other services. Oddities that exclude each other take turns from call to
+   * call. The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the API's
+   * documentation.
    */
   readonly oddities?: OddityChoice | undefined;
   /** The clock for `wait` parts. Default: the system clock. */
@@ -69,7 +69,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
  * Creates a fake model service with the API of a real one. It refuses each request that breaks a rule of the real service, with the same
  * status and error body, and answers all others from a script. docs/service-rules.md lists the rules.
  *
- * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message of `answers` is invalid.
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message in `answers` is invalid.
  *
  * @example
  * const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });

@@ -20,7 +20,7 @@ export interface Reply {
   readonly frames: readonly Frame[];
 }
 
-/** All oddities of the service or none, a seed that chooses some, or the names of oddities. */
+/** All of the service's oddities or none, a seed that chooses some, or the names of oddities. */
 export type OddityChoice = boolean | number | readonly ChatOddity[];
 
 interface WritePorts {
@@ -35,7 +35,7 @@ export function toJsonReply(status: number, body: object, headers: { readonly [n
   return { status, headers: { ...headers, "content-type": "application/json" }, frames: [JSON.stringify(body)] };
 }
 
-/** Writes an answer in the format of its API. An error at the beginning becomes the status of the response. */
+/** Writes an answer in the format of its API. An error at the beginning becomes the response's status. */
 export function writeAnswer(answer: Answer, ports: WritePorts): Reply {
   const [first] = answer.pieces;
   if (first?.kind === "fail" && isRecord(first.error) && typeof first.error.status === "number") {
@@ -101,7 +101,7 @@ function reportThinking({ request }: Answer, { checksPrefix }: Kind): object {
   return { input_transformations: dropped };
 }
 
-/** Returns the field that reports removed reasoning. From GPT-6.2 on, the service removes reasoning after a changed prefix. */
+/** Returns the field that reports removed reasoning. Starting with GPT-6.2, the service removes reasoning after a changed prefix. */
 function reportReasoning({ request, model }: Answer): object {
   if (!/^gpt-(?:6\.[2-9]|[7-9])/.test(model)) return {};
   const removed = findChangedReasoning(request).map(({ id }) => ({

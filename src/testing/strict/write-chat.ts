@@ -134,7 +134,7 @@ function toFragments(call: AnswerCall, position: number, shown: ReadonlySet<Chat
   return [first, ...later];
 }
 
-/** Returns the id field of a call's later fragment. If both oddities about ids are chosen, calls and fragments take turns to show them. */
+/** Returns the id field of a call's later fragment. If both oddities about ids are chosen, calls and fragments take turns showing them. */
 function toLaterId({ id, turn }: AnswerCall, at: number, shown: ReadonlySet<ChatOddity>): object {
   const ids = [
     ...(shown.has("null-ids") ? [{ id: null }] : []),
