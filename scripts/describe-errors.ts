@@ -202,10 +202,10 @@ Most failures are not errors: a run [ends with a status and a reason](concepts/e
 says what each one means. To find an error by its words, search the second table. "…" stands for one of your values.
 
 \`isLoopError(error, code)\` recognizes a LoopError, and \`details\` has its data. [Provider
-errors](concepts/endings.md#codes-of-a-provider-error) have their own codes. [Throw errors](guides/throwing-errors.md) lists the errors
+errors](concepts/endings.md#provider-error-codes) have their own codes. [Throw errors](guides/throwing-errors.md) lists the errors
 of \`unwrap\`.
 
-## Codes of LoopError
+## LoopError codes
 
 | Code | Meaning |
 |---|---|

@@ -11,11 +11,14 @@ it.for(readTable(readSection(page, "Behaviour")))('docs/comparison.md: the row "
 });
 
 it("docs/comparison.md: the cost table has a figure for each workload and library", () => {
-  const costs = readTable(readSection(page, "Cost"));
+  const costs = readTable(readSection(page, "CPU and wall-clock time"));
   expect(costs.map(([workload, ...figures]) => [workload !== "", figures.length])).toEqual(costs.map(() => [true, 5]));
   expect(costs.flatMap(([, ...figures]) => figures).filter((figure) => !/^[\d,.]+(x| ms)$/.test(figure))).toEqual([]);
 });
 
-it('docs/comparison.md: has 18 rows under "Behaviour" and 8 rows under "Cost"', () => {
-  expect([readTable(readSection(page, "Behaviour")).length, readTable(readSection(page, "Cost")).length]).toEqual([18, 8]);
+it('docs/comparison.md: has 18 rows under "Behaviour" and 8 rows under "CPU and wall-clock time"', () => {
+  expect([
+    readTable(readSection(page, "Behaviour")).length,
+    readTable(readSection(page, "CPU and wall-clock time")).length,
+  ]).toEqual([18, 8]);
 });

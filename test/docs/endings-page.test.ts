@@ -29,13 +29,13 @@ describe("docs/concepts/endings.md", () => {
   });
 
   it("says for every provider error code whether the error is retryable by default", () => {
-    const rows = readRows(readSection(page, "Codes of a provider error")).map(([code, , retryable]) => `${code} ${retryable}`);
+    const rows = readRows(readSection(page, "Provider error codes")).map(([code, , retryable]) => `${code} ${retryable}`);
     const known = Object.keys(providerErrorCodes).filter(isProviderErrorCode);
     expect(sorted(rows)).toEqual(sorted(known.map((code) => `\`${code}\` ${defaultRetryable(code) ? "yes" : "no"}`)));
   });
 
   it("names every code of a LoopError", () => {
-    const named = readNames(readSection(page, "Refused before a run starts"));
+    const named = readNames(readSection(page, "Errors before a run starts"));
     expect(named).toEqual(expect.arrayContaining(Object.keys(loopErrorCodes)));
   });
 });

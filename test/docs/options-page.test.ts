@@ -22,7 +22,7 @@ const answer: Names<IterationAnswer> = { abort: true, reason: true };
 
 it.for<[section: string, rules: object]>([
   ["Options and hooks", optionChecks],
-  ["Session", sessionChecks],
+  ["Session fields", sessionChecks],
 ])('docs/options.md: lists every option under "%s" once, with the default of each flag', ([section, rules]) => {
   const rows = readRows(readSection(page, section)).map((cells) => cells.map((cell) => readNames(cell)[0] ?? cell));
   expect(rows.map(([name]) => name)).toEqual(Object.keys(rules));

@@ -56,7 +56,7 @@ const parts: DesignParts = {
 };
 
 it("docs/guides/plan-and-execute.md: lists every option once", () => {
-  expect(firstNames(guide, "Options")).toEqual(Object.keys(options));
+  expect(firstNames(guide, "Planner options")).toEqual(Object.keys(options));
 });
 
 testMapping(mapping, parts);

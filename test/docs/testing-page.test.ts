@@ -45,6 +45,8 @@ it("docs/guides/testing.md: lists every option of createMockProvider once", () =
 
 it("docs/guides/testing.md: lists every option of replayFrom once", () => {
   const known: { readonly [Name in keyof Required<ReplayOptions>]: true } = { match: true, timing: true, onTornLine: true };
-  const listed = readRows(readSection(readPage("docs/guides/testing.md"), "Cassettes")).flatMap(([cell = ""]) => readNames(cell));
+  const listed = readRows(readSection(readPage("docs/guides/testing.md"), "Record and replay with cassettes")).flatMap(
+    ([cell = ""]) => readNames(cell),
+  );
   expect(listed).toEqual(Object.keys(known));
 });

@@ -7,7 +7,7 @@ import { kinds, type StrictServiceKind } from "../../src/testing/strict/kinds.ts
 
 const head = `# Rules of the model services
 
-[\`strictService\`](guides/testing.md#a-strict-service) refuses a request that breaks one of these rules, with the status and the error body
+[\`strictService\`](guides/testing.md#a-fake-service-that-rejects-bad-requests) refuses a request that breaks one of these rules, with the status and the error body
 of the service. The adapters of this package follow the rules. Each heading is a kind of \`strictService\`, with its APIs below it.
 
 A service may change its rules and its messages at any time. Each rule therefore names its source: a page of the vendor, a type file of a

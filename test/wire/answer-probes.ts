@@ -25,7 +25,7 @@ async function streamsArguments(adapter: Adapter, connecting: Connecting): Promi
 }
 
 const calls: ProbeGroup = {
-  title: "Calls",
+  title: "Tool calls",
   about: "",
   probes: [
     {

@@ -63,6 +63,10 @@ const about = `- *sent*: the service gets the part.
 The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other types](media.md) may give other results.`;
 
 export const mediaProbes: readonly ProbeGroup[] = [
-  { title: "Media from the user", about, probes: probesOf(fromUser) },
-  { title: "Media from tools", about: "This is the same table for the `content` of tool results.", probes: probesOf(fromTool) },
+  { title: "Images and files from the user", about, probes: probesOf(fromUser) },
+  {
+    title: "Images and files from tools",
+    about: "This is the same table for the `content` of tool results.",
+    probes: probesOf(fromTool),
+  },
 ];

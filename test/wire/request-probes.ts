@@ -71,7 +71,7 @@ function setting(name: string, settings: ModelSettings, value: unknown): Probe {
 }
 
 const settings: ProbeGroup = {
-  title: "Settings",
+  title: "Model settings",
   about: "Each cell names the field of the request for one field of `modelSettings`.",
   probes: [
     setting("maxOutputTokens", { maxOutputTokens: 4_321 }, 4_321),
@@ -140,7 +140,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
 }
 
 const options: ProbeGroup = {
-  title: "Options",
+  title: "Adapter options",
   about: "Each cell names the option of the adapter. If the adapter has no option, set the field of the service in `extra`.",
   probes: [
     option(
