@@ -1,4 +1,4 @@
-// Adds the `runId` to call ids, because a page shows several runs and call ids are unique only within one.
+// Adds the `runId` to call ids, because a page shows several runs and call ids are unique only within a run.
 
 /** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, and a colon. */
 export function toPrefix(runId: string): string {

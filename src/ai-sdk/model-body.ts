@@ -280,7 +280,8 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // Some packages send the schema as a tool's parameters, whose property names must be valid (github.com/twentyhq/twenty/pull/21834).
+    // Some AI SDK packages send the schema as a tool's parameters, whose property names must be valid
+    // (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);
     const { tools, choice, instruction } = planTools(request, { quirks, report });

@@ -159,7 +159,7 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // Prefers the service's exact reason, except for a normal end: only the packages know whether that was a refusal.
+  // Prefers the service's exact reason, except for a normal end: only the AI SDK packages know whether that was a refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }
@@ -196,7 +196,7 @@ export function toModelError(thrown: unknown): ProviderError {
   const { name, message } = thrown;
   const code = typeof name === "string" ? codeByName.get(name) : undefined;
   if (code !== undefined) return providerError(code, typeof message === "string" ? message : "", { cause: thrown.cause });
-  // @ai-sdk/openai-compatible reports a stream that broke off as invalid data (github.com/vercel/ai/issues/19165).
+  // @ai-sdk/openai-compatible reports an interrupted stream as invalid data (github.com/vercel/ai/issues/19165).
   if (name === "AI_InvalidResponseDataError" && /ended without a finish reason/.test(textOf(message)))
     return providerError("stream-ended-early", textOf(message));
   const body = parseBody(thrown.responseBody) ?? thrown.data;

@@ -394,7 +394,7 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   const { settings, words, answer, ending } = reading;
   answer.count(readModelUsage(counts, settings.model));
   const said = readFinish(finishReason, words);
-  // Packages report the finish reason "error" for anything they cannot parse, even after the real reason, so an earlier reason is kept.
+  // AI SDK packages report the finish reason "error" for anything they cannot parse, even after the real reason, so an earlier one stays.
   answer.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   answer.close();
 }

@@ -202,7 +202,7 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // Asks for the call in words: these models accept a forced tool choice only without thinking, and each package turns thinking off
+  // Asks for the call in the prompt: these models accept a forced tool choice only without thinking, and each package turns thinking off
   // differently.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };

@@ -355,7 +355,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
-  // If another model takes over in mid-stream, its list of changes replaces the first one.
+  // If a different model takes over mid-stream, its list of changes replaces the first one.
   if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));

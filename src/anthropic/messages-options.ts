@@ -1,5 +1,5 @@
-// Options of the Anthropic adapter, with the defaults that its client already sends. Declares the API's types instead of importing them, so
-// that any SDK version works.
+// Options for the Anthropic adapter, with the defaults that its client already sends. Declares the API's types instead of importing them,
+// so that any SDK version works.
 
 import {
   adapterChecks,

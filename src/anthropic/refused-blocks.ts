@@ -1,4 +1,4 @@
-// Removes blocks that the service would refuse. Most are calls of server tools whose results are in the next assistant message; until then,
+// Removes blocks that the service would refuse. Most are calls to server tools whose results are in the next assistant message; until then,
 // only results of the run's own tools are accepted (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
 import { isRecord, listOf, memoize, recordOf, textOf } from "../core/kit.ts";

@@ -1,4 +1,4 @@
-// Reads and searches stored text for the model. Limits the work and the result's size, even for hostile patterns and huge texts.
+// Reads and searches stored text for the model. Limits the work and the result's size, even for hostile patterns and huge text.
 
 import { countBytes, tokensOfBytes } from "../shared/estimate-tokens.ts";
 import { parseLinearRegExp } from "../shared/linear-regexp.ts";

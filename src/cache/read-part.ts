@@ -1,4 +1,4 @@
-// Reads a part of a stored result. Limits the text, the query's work and the result, because path and text come from models, tools and
+// Reads a part of a stored result. Limits the text, the query's work and the result, because the path and text come from models, tools and
 // servers.
 
 import { cutText, describeValue, takeStart } from "../shared/texts.ts";

@@ -77,7 +77,7 @@ describe("linesOfRanges", () => {
     await fc.assert(
       fc.asyncProperty(pieces, fc.integer({ min: 300, max: 400 }), fc.nat({ max: 70 }), async (some, longest, first) => {
         const text = some.join("").repeat(20);
-        // Skips long texts without line breaks, because a block without one may break a line elsewhere than `toLines` does.
+        // Skips long text without line breaks, because a block without one may break a line in a different place than `toLines`.
         fc.pre(text.includes("\n") || text.length < longest / 4);
         const { lines } = inRanges(text, longest);
         expect(await readFrom(lines, first + 1)).toEqual(toLines(text, first + 1));

@@ -1,4 +1,4 @@
-// Implements `turnwright eval`, which runs evaluations, reports, and compares the results with another version.
+// Implements `turnwright eval`, which runs evaluations, reports the results, and compares them with a different version.
 
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";

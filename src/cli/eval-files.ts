@@ -1,4 +1,4 @@
-// Finds evaluation files, and loads the evaluations that they export.
+// Finds evaluation files and loads the evaluations that they export.
 
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";

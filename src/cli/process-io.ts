@@ -19,7 +19,7 @@ export function createProcessIO(packageFolder: string): CliIO {
     stopSignal: () => createStopSignal(),
     catchErrors(take) {
       for (const name of ["unhandledRejection", "uncaughtException"]) process.on(name, take);
-      // A reader such as `head` may close the pipe. To note that error would cause the next one, forever. The trials continue.
+      // A reader such as `head` may close the pipe. Reporting that error would cause the next one, forever. The trials continue.
       for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
     },
   };

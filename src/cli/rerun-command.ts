@@ -1,5 +1,5 @@
-// Implements `turnwright rerun`, which repeats a run up to an iteration and continues with other options. They come from the user's module
-// or from an installed SDK.
+// Implements `turnwright rerun`, which repeats a run up to an iteration and continues with different options. They come from the user's
+// module or from an installed SDK.
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep, join } from "node:path";

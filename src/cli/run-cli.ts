@@ -102,7 +102,7 @@ const commands: { readonly [name: string]: Command | undefined } = {
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */
 export async function runCli(args: readonly string[], terminal: CliIO & { readonly version: string }): Promise<number> {
-  // Escapes control sequences for the terminal, because texts from models and file names may contain them.
+  // Escapes control sequences for the terminal, because model output and file names may contain them.
   const io = {
     ...terminal,
     out: (line: string) => terminal.out(showControls(line)),

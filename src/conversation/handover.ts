@@ -1,4 +1,4 @@
-// Hands a run's usage, cost, summary and agent over to the next run of a conversation.
+// Hands a run's usage, cost, summary and agent over to the conversation's next run.
 
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import { isRecord } from "../core/kit.ts";

@@ -1,4 +1,4 @@
-// Decides which journals of a conversation to remove.
+// Decides which of a conversation's journals to remove.
 
 import { type Check, isRecord } from "../core/kit.ts";
 import { isWithin } from "../shared/errors/check-fields.ts";

@@ -1,4 +1,4 @@
-// Lets a process's callers use a conversation one after another, in the order in which they asked.
+// Lets callers in one process use a conversation one at a time, in the order in which they asked.
 
 import type { Clock } from "../core/index.ts";
 import { maxTimerMs } from "../shared/signals.ts";

@@ -204,8 +204,8 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // A failed renewal loses the lock only after the lease, because no other process can take it before. Until then, the next renewal may
-      // succeed.
+      // A failed renewal loses the lock only after the lease ends, because no other process can take it until then. Before that, the next
+      // renewal may succeed.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {
       unanswered = 0;

@@ -35,7 +35,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
     durable: true,
     open: async ({ readOnly = false } = {}) => {
       if (!readOnly) await (opened = query(openRun, [runId, holder]));
-      // Forgets the records read so far, because another process may have added some since.
+      // Forgets the records read so far, because another process may have added some since then.
       reading = undefined;
       return async () => {};
     },

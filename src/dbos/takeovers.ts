@@ -166,7 +166,7 @@ export class Takeovers {
 
   async #takeOver(workerId: string): Promise<void> {
     await this.#resume(await this.#list({ executorId: workerId }));
-    // Deletes the dead worker last: if this worker dies before, another one takes over the rest of the runs.
+    // Deletes the dead worker last: if this worker dies first, another one takes over the remaining runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }

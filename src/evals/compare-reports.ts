@@ -180,7 +180,7 @@ function compareScores(pairs: readonly Both[]): ScoreChanges {
     const scored = pairs.filter((pair) => scoresOf(pair.before).length > 0 && scoresOf(pair.after).length > 0);
     return [name, compareMeans(scored, scoresOf)] as const;
   });
-  // Ignores tiny differences, because adding the same scores in another order may change the sum's last digits.
+  // Ignores tiny differences, because adding the same scores in a different order may change the sum's last digits.
   return Object.fromEntries(means.filter(([, { before = 0, after = 0 }]) => Math.abs(before - after) > 1e-9));
 }
 

@@ -1,4 +1,4 @@
-// Says where the runs of two trials begin to differ. Loaded only for a case that has changed, because it needs the log reader.
+// Describes where the runs of two trials begin to differ. Loaded only for a case that has changed, because it needs the log reader.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

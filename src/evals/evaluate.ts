@@ -1,4 +1,4 @@
-// Runs an evaluation: plans its trials, enforces its limits, and reports.
+// Runs an evaluation: plans its trials, enforces its limits, and reports the results.
 
 import { join } from "node:path";
 import type { Clock } from "../core/index.ts";

@@ -1,4 +1,4 @@
-// Defines what a user writes: cases, how to run one, and how to check its result.
+// Defines the parts that a user writes: cases, how to run one, and how to check its result.
 
 import type { Clock, Json, LoopOptions } from "../core/index.ts";
 import { quote } from "../shared/texts.ts";

@@ -1,4 +1,4 @@
-// Sums up the trials of an evaluation.
+// Summarizes the trials of an evaluation.
 
 import { toJson } from "../shared/json.ts";
 import type { CasePlan } from "./case-plan.ts";

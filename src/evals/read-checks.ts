@@ -1,4 +1,4 @@
-// Reads what an evaluation's `check` function returned or threw.
+// Reads the value that an evaluation's `check` function returned or threw.
 
 import { toPlainError } from "../shared/plain-error.ts";
 import { redactSecrets, redactText } from "../shared/redact-secrets.ts";

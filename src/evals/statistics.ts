@@ -1,4 +1,4 @@
-// Statistics of trials: rates with intervals, pass@k and pass^k, the test for pairs, and the decision to stop early.
+// Statistics for trials: rates with intervals, pass@k and pass^k, the test for pairs, and the decision to stop early.
 
 /** The lower and upper end of a 95 % interval, from 0 to 1. */
 export type Interval = readonly [low: number, high: number];

@@ -1,4 +1,4 @@
-// Manages an evaluation's files: a folder for each kept trial, and a list of each case's ended trials, so that another process can
+// Manages an evaluation's files: a folder for each kept trial, and a list of each case's finished trials, so that another process can
 // continue.
 
 import { appendFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
@@ -102,7 +102,7 @@ export class EvalFiles {
     const text = (await readFile(path, "utf8").catch(unlessMissing)) ?? "";
     // Ignores an incomplete last line, which a process leaves if it is killed while writing.
     const found = text.split("\n").flatMap((line) => readLine(line, own));
-    // Counts each trial only once, even if lines of the file were copied.
+    // Counts each trial only once, even if lines in the file were copied.
     const reports = [...new Map(found.map((report) => [`${report.number} ${report.startedAt}`, report])).values()];
     const names = (await readdir(folder).catch(unlessMissing)) ?? [];
     for (const number of names.filter((name) => /^\d+$/.test(name)).map(Number)) {

@@ -110,7 +110,7 @@ class PartAssembly {
     const isThought = part.thought === true;
     const isPlain = Object.keys(part).every((field) => field === "text" || field === "thought");
     if (text !== "") this.#out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
-    // Drops an empty text, because Vertex AI would reject it in the next request.
+    // Drops empty text, because Vertex AI would reject it in the next request.
     if (text === "" && isPlain) return;
     const last = this.#kept.at(-1);
     const isJoined = isPlain && last !== undefined && "isPlain" in last && last.isPlain;

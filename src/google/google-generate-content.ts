@@ -134,7 +134,7 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // Removes headers that describe the original body, because the new body is not compressed and has another length.
+  // Removes headers that describe the original body, because the new body is not compressed and has a different length.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });

@@ -1,4 +1,4 @@
-// Adds a time limit to the calls of a conversation store.
+// Adds a time limit to calls to a conversation store.
 
 import { CancelScope, invalidOption, recordOf } from "../core/kit.ts";
 import { type Clock, type Journal, LoopError } from "../core/index.ts";
@@ -75,7 +75,7 @@ function checkStored(option: string, stored: unknown): StoredConversation | unde
 type Verb = LoopError<"store-unresponsive">["details"]["verb"];
 
 async function race<T>(verb: Verb, call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // A deadline needs a scope, but this one is never cancelled, because calls of a store cannot be cancelled.
+  // A deadline needs a scope, but this one is never cancelled, because calls to a store cannot be cancelled.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

@@ -90,7 +90,7 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // Checks "url" as "uri": JSON Schema does not define "url", and the library's own check of it is slow for long texts.
+  // Checks "url" as "uri": JSON Schema does not define "url", and the library's own check of it is slow for long text.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {

@@ -50,7 +50,7 @@ export class ItemTexts {
   extend(place: TextPlace, piece: string): void {
     const part = this.#partAt(place);
     part.sent += piece;
-    // A message's parts form one text, whereas each part of the reasoning is a separate text.
+    // A message's parts form one string, whereas each part of the reasoning is a separate string.
     this.#flow.push(place.kind === "reasoning-delta" ? part : this, place.kind, piece);
   }
 

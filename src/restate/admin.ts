@@ -1,4 +1,4 @@
-// Calls the parts of Restate's admin API that a worker needs.
+// Calls the endpoints of Restate's admin API that a worker needs.
 
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";

@@ -71,7 +71,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
     const { message } = toPlainError(error);
     if (error instanceof FailedRun) throw restUntilWoken(message);
     if (!(await store.finish(runId, execution, { error: message }))) throw new AttemptOver(fenced);
-    // Rests instead of ending the workflow, so that `retry` can continue the run from its records.
+    // Waits instead of ending the workflow, so that `retry` can continue the run from its records.
     throw restUntilWoken(message);
   }
 }

@@ -220,7 +220,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
 
   #lookSoon(): void {
     this.#timer = setTimeout(() => {
-      // Ignores an error of `#look`, for example while Restate restarts, because `#look` is called again after `lookMs`.
+      // Ignores an error from `#look`, for example while Restate restarts, because `#look` is called again after `lookMs`.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
         if (!this.stopping.signal.aborted) this.#lookSoon();

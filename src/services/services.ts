@@ -138,7 +138,7 @@ export const services: readonly Service[] = [
     quirks: { ...bedrockQuirks, media: bedrockMedia, refusesBinding: true },
     everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, quirks: bedrockQuirks }],
   },
-  // Cerebras refuses `reasoning_content` in the messages of every model (github.com/QwenLM/qwen-code/issues/11045).
+  // Cerebras refuses `reasoning_content` in messages for every model (github.com/QwenLM/qwen-code/issues/11045).
   {
     name: "cerebras",
     address: /(?:^|\.)cerebras\.ai$/,
@@ -185,9 +185,9 @@ export const services: readonly Service[] = [
     id: /^fireworks/,
     quirks: { maxTokensField: "max_tokens" },
   },
-  // Google's endpoints that implement OpenAI's API. From Gemini 3 on, a message's first call needs a thought signature, and calls from
-  // other models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also
-  // runs Claude models, with Anthropic's limits, and refuses unknown betas.
+  // Google's endpoints that implement OpenAI's API. Starting with Gemini 3, a message's first call needs a thought signature, and calls
+  // from other models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI
+  // also runs Claude models, with Anthropic's limits, and refuses unknown betas.
   {
     name: "google",
     address: /(?:^|[.-])(?:generativelanguage|aiplatform(?:\.\w+\.rep)?)\.googleapis\.com$/,
@@ -293,7 +293,7 @@ export const services: readonly Service[] = [
   // Kimi models think unless the request turns thinking off. K3 always thinks, and K2.7 refuses to stop
   // (github.com/can1357/oh-my-pi/issues/3852). While they think, they refuse a forced call, but K3 accepts "required"
   // (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls must contain
-  // `reasoning_content` (github.com/earendil-works/pi/issues/8075). From K2.5 on, models set `temperature` and `top_p` themselves
+  // `reasoning_content` (github.com/earendil-works/pi/issues/8075). Starting with K2.5, models set `temperature` and `top_p` themselves
   // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect
   // call ids such as "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
   {

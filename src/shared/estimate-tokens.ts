@@ -1,4 +1,4 @@
-// Estimates how many tokens a text has.
+// Estimates how many tokens a string has.
 
 /** The approximate size of a token, in UTF-8 bytes. */
 export const bytesPerToken = 4;

@@ -48,7 +48,7 @@ function readJpeg(bytes: string): ImageSize | undefined {
     else if (isFrame(marker)) return { height: bigEndian(bytes, at + 5, 2), width: bigEndian(bytes, at + 7, 2) };
     else {
       const length = bigEndian(bytes, at + 2, 2);
-      // The bytes have ended, so the size is unknown.
+      // There are no more bytes, so the size is unknown.
       if (Number.isNaN(length)) return undefined;
       at += 2 + length;
     }

@@ -1,4 +1,4 @@
-// Creates outcomes from the values that tools return, and writes them as text for the model.
+// Creates outcomes from the values that tools return, and formats them as text for the model.
 
 import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
 import type { Steps } from "./cancellation/deadline.ts";

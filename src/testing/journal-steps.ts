@@ -1,4 +1,4 @@
-// Checks of the journal suite that call the journal's methods directly.
+// Checks in the journal suite that call the journal's methods directly.
 
 import type { Journal, Json } from "../core/index.ts";
 import { systemClock } from "../shared/signals.ts";
@@ -37,7 +37,7 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
       return await body(journal);
     } finally {
       await close?.();
-      // Closes again, because a second call of `close` must have no effect.
+      // Closes again, because a second call to `close` must have no effect.
       await close?.();
     }
   });

@@ -218,7 +218,7 @@ export function heartbeat(): MockPart {
  *
  * @example
  * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
- * fail(new TypeError("terminated")); // the error of fetch for a broken connection
+ * fail(new TypeError("terminated")); // the error that fetch throws for a broken connection
  */
 export function fail(failure: Error | FailureFacts): MockPart {
   if (failure instanceof Error) return { kind: "fail", error: failure };

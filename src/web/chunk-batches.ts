@@ -75,7 +75,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // Sets 0, so that no event is read before the page asks for data.
+    // Uses a high-water mark of 0, so that no event is read before the page asks for data.
     { highWaterMark: 0 },
   );
 }

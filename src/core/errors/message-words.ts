@@ -1,4 +1,4 @@
-// Explains what is wrong with a message in the option `messages`. The loop calls these functions through `edges`, so bundles may leave them
+// Explains what is wrong with a message in the `messages` option. The loop calls these functions through `edges`, so bundles may leave them
 // out.
 
 import type { ContentPart } from "../types/common.ts";

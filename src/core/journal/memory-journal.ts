@@ -1,4 +1,4 @@
-// Implements a journal in memory, which can be saved as JSON.
+// Implements an in-memory journal, which can be saved as JSON.
 
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { checkStepRecords } from "../loop/check-record.ts";

@@ -1,4 +1,4 @@
-// Lets a tool ask a person a question. The answer comes from the option `answers` of a later execution, or from the control of this one.
+// Lets a tool ask a person a question. The answer comes from the `answers` option of a later execution or from this execution's control.
 
 import type { Issue, Json, JsonSchema, StandardSchema } from "../types/common.ts";
 import type { ToolContext } from "../types/loop-options.ts";

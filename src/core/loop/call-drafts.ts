@@ -71,7 +71,7 @@ export class CallDrafts {
       call.untold += chunk.text;
     } else takeHead(call, chunk);
     if (call.index === -1) {
-      // Gives no position to a call without a name, because the stream may end before the name arrives.
+      // Does not assign a position to a call without a name, because the stream may end before the name arrives.
       if (!call.ready && call.name.trim() === "") return undefined;
       call.index = this.#places.firstIndex + this.placed.length;
       this.placed.push(call);

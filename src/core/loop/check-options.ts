@@ -74,7 +74,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;
   if (provider.family !== undefined && !isText(provider.family))
     throw invalidOption("provider.family", "a string", provider.family);
-  // Without `pricing`, the run could never reach this limit, because its costs would stay unknown.
+  // Without `pricing`, the run could never reach this limit, because its cost would stay unknown.
   if ((limits.maxCostUSD ?? none) !== none && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
   // Resuming in another process needs the same id, but a generated id is random.
   if (journal?.durable === true && runId === undefined)

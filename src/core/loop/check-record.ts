@@ -151,7 +151,7 @@ const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
 /** Returns which field of a record is wrong, or undefined if none is. */
 function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
-  // Accepts any record of another version here, because the run itself refuses it later with "journal-mismatch".
+  // Accepts any record from a different version here, because the run itself refuses it later with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
   const { kind } = record;
   const isKnown = fields !== outcome || (typeof kind === "string" && Object.hasOwn(kinds, kind));

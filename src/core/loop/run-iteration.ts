@@ -148,7 +148,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    // Requests an answer without tools. A call made anyway gets the outcome "limit".
+    // Requests an answer without tools. If the model still makes a call, its outcome is "limit".
     toolChoice: run.meter.maxToolCalls < none && hasLimitedCall(state, none) ? "none" : toolChoice,
     settings,
     compactAt,

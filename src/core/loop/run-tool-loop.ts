@@ -74,7 +74,7 @@ export async function drive(run: Run): Promise<LoopResult> {
     const late = await past?.open();
     if (late !== undefined) sendRunStart(run);
     const ending = late ?? (await takeSteps(run));
-    // Shuts the control, because a message sent from now on would never be read.
+    // Closes the control, because a message sent after this point would never be read.
     if (run.outer === undefined) run.control?.shut();
     await past?.close();
     return finish(run, ending);

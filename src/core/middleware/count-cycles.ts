@@ -1,4 +1,4 @@
-// Counts how often a model repeats an iteration, or a sequence of iterations.
+// Counts how often a model repeats an iteration or a sequence of iterations.
 
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";

@@ -47,7 +47,7 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
-  // An earlier execution ran this call without asking for approval, so nobody is asked now.
+  // An earlier execution ran this call without asking for approval, so approval is not requested now.
   if (at.isOver && !(await at.isRecorded(step))) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });

@@ -1,4 +1,4 @@
-// The transcript with notes in place of old tool results. Kept between iterations, so that each message is read only once.
+// The transcript with notes in place of old tool results. It is kept between iterations, so that each message is read only once.
 
 import type { Message, ToolResultPart } from "../types/message.ts";
 import type { MaskingOptions } from "../types/middleware-options.ts";

@@ -1,4 +1,4 @@
-// Reads a message's calls from the records: which have ended, and what the others wait for.
+// Reads a message's calls from the records: which have ended, and what the others are waiting for.
 
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";

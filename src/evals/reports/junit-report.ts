@@ -1,4 +1,4 @@
-// Writes a report in JUnit's XML format, which CI systems read.
+// Writes a report in the JUnit XML format, which CI systems read.
 
 import { formatShare, showControls } from "../../inspect/format.ts";
 import type { CaseReport, EvalReport } from "../evaluation.ts";

@@ -1,4 +1,4 @@
-// Formats what all reports share: rates, costs, and why a trial failed.
+// Formats the parts that all reports share: rates, costs, and the reason why a trial failed.
 
 import { countThings, formatMs, formatShare, formatUSD } from "../../inspect/format.ts";
 import type { EvalComparison } from "../compare-reports.ts";

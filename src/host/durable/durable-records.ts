@@ -1,4 +1,4 @@
-// Stores each large text of a durable run once, under an id computed from it. For example, a call's record and its event `tool-end` refer
+// Stores each long string of a durable run once, under an id computed from it. For example, a call's record and its event `tool-end` refer
 // to the same tool result.
 
 import type { Journal, LoopEvent, Message } from "../../core/index.ts";

@@ -80,7 +80,7 @@ const abandoned: ExecutionEnd = { kind: "abandoned" };
 
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<ExecutionEnd> {
   const { signal } = execution;
-  // Refuses an execution that the engine has already given up, because it would abandon a newer one in this process.
+  // Refuses an execution that the engine has already given up on, because it would abandon a newer one in this process.
   if (signal?.aborted === true) return abandoned;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -235,7 +235,7 @@ class Execution implements LiveRun {
     const options: LoopOptions = { ...given, control, events: createEmitter(events.take) };
     try {
       const running = runToolLoop(fields.wrapOptions?.(options) ?? options);
-      // Handles messages only once the run has begun, because an earlier stop would not be recorded and the calls would keep waiting.
+      // Handles messages only after the run has begun, because an earlier stop would not be recorded and the calls would keep waiting.
       this.#obey(messages);
       // Checks again, because more messages may have arrived since `readMessages`.
       void this.obey().catch(() => {});

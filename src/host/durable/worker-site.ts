@@ -23,7 +23,7 @@ export class RunWaits {
     const onChange = (): void => wake();
     const wakes = this.#wakes.get(runId) ?? new Set();
     this.#wakes.set(runId, wakes.add(onChange));
-    // Also ends a pending call of `look`, which may be waiting for a server that does not answer.
+    // Also ends a pending call to `look`, which may be waiting for a server that does not answer.
     const over = followSignal(stopping, signal);
     try {
       for (;;) {

@@ -1,4 +1,4 @@
-// Compares and measures a log's values. Measures each object only once, because equal long values are usually the same object.
+// Compares and measures the values in a log. Measures each object only once, because equal long values are usually the same object.
 
 import { isSameJson } from "../../shared/json.ts";
 import type { Json } from "../../core/index.ts";

@@ -1,4 +1,4 @@
-// Writes a log in Chrome's Trace Event Format, as nested spans. Perfetto and speedscope require that two events of one thread either follow
+// Writes a log in Chrome's Trace Event Format, as nested spans. Perfetto and speedscope require that two events on one thread either follow
 // or contain each other.
 
 import { checkFields, type Checks, is } from "../../core/kit.ts";
@@ -317,7 +317,7 @@ function layOutParts(parts: readonly TracePart[], startedAt: number): readonly P
   const placed: PlacedPart[] = [];
 
   const addLane = (): number => lanes.push({ busyUntil: 0, open: [], cursor: 0 }) - 1;
-  // A lane with open parts is not free, because a new part would seem to be inside them.
+  // A lane with open parts is not free, because a new part would appear to be inside them.
   const isFree = ({ busyUntil, open }: Lane, { from }: TracePart): boolean => busyUntil <= from && open.length === 0;
   const choose = (part: TracePart, own: number | undefined): number => {
     const lane = own === undefined ? undefined : lanes[own];

@@ -1,4 +1,4 @@
-// Runs an iteration again with other options. Earlier iterations are replayed from a journal or a log, so that nothing in them is executed.
+// Runs an iteration again with different options. Earlier iterations are replayed from a journal or a log, so nothing in them is executed.
 
 import {
   type Answer,

@@ -135,7 +135,7 @@ interface CallProps {
 
 function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // Shows only ended waits, because the outcome's text already mentions an open one.
+  // Shows only finished waits, because the outcome's text already mentions an open one.
   const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);

@@ -1,4 +1,4 @@
-// Holds the state of a run's view: the selected event, the folded rows, the search, the tab, and the open requests and texts.
+// Holds the state of a run's view: the selected event, the folded rows, the search, the tab, and the expanded requests and text.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";

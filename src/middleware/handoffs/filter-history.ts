@@ -95,7 +95,7 @@ function readMessages(filtered: unknown, before: readonly Message[]): readonly M
     throw new TypeError(
       `The filter "history" of an agent must return an array of messages, but returned ${describeValue(filtered)}.`,
     );
-  // Results without their call are not sent, so a list of nothing else counts as empty.
+  // Results without their call are not sent, so a list that contains only such results counts as empty.
   const isEmpty = filtered.every((message: unknown) => isRecord(message) && message["role"] === "tool");
   const messages = isEmpty ? [] : repairMessages(filtered);
   const end = messages.findLastIndex(({ role }) => role !== "assistant");

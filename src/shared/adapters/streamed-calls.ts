@@ -1,4 +1,4 @@
-// Tracks an answer's calls, and sends their chunks as they arrive.
+// Tracks the calls in an answer, and sends their chunks as they arrive.
 
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { argumentsKey, type endArguments } from "../tool-arguments.ts";

@@ -1,4 +1,4 @@
-// Limits how long other people's code may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
+// Limits how long user code may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
 import { IdleTimer } from "../signals.ts";

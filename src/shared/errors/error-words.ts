@@ -1,4 +1,4 @@
-// The words by which each kind of error is recognized. Services change their messages without notice, so add a row for each new one.
+// The wording by which each kind of error is recognized. Services change their messages without notice, so add a row for each new one.
 
 import type { ProviderErrorCode } from "../../core/types/common.ts";
 import type { ErrorFacts } from "./error-facts.ts";
@@ -65,13 +65,13 @@ export const exactWords: readonly WordGroup[] = [
       /^invalid_encrypted_content$|encrypted content .{0,200}could not be (?:verified|decrypted)/i,
       // Matches Meta's message (github.com/can1357/oh-my-pi/issues/11928).
       /encrypted_content`? was not issued to this caller/i,
-      // Matches Gemini's errors for a signature made with another key or route (github.com/google-gemini/gemini-cli/issues/13467,
+      // Matches Gemini's errors for a signature made with a different key or route (github.com/google-gemini/gemini-cli/issues/13467,
       // github.com/decolua/9router/issues/301).
       /(?:invalid|corrupted) thought signature|thought signature is not valid/i,
     ],
   },
   {
-    // A plan's context limit, sent with status 429 or 401: waiting or another key does not help, but a shorter request does.
+    // A plan's context limit, sent with status 429 or 401: waiting or using a different key does not help, but a shorter request does.
     code: "context-too-long",
     patterns: [
       // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi
@@ -92,7 +92,7 @@ export const exactWords: readonly WordGroup[] = [
     patterns: [
       // OpenRouter: requests in progress use up the budget, and the header `retry-after` says when they end.
       /^openrouter_in_flight_budget$/,
-      // DashScope reports a limit per minute in the words of OpenAI's quota error (github.com/can1357/oh-my-pi/issues/8496).
+      // DashScope reports a per-minute limit in the wording of OpenAI's quota error (github.com/can1357/oh-my-pi/issues/8496).
       /exceeded your current quota.{1,200}error-code#token-limit/i,
     ],
   },
@@ -100,7 +100,7 @@ export const exactWords: readonly WordGroup[] = [
     code: "rate-limit",
     retryable: false,
     patterns: [
-      // OpenAI's quota error. Gemini reports a limit per minute with the same text, so the URL is part of the pattern.
+      // OpenAI's quota error. Gemini reports a per-minute limit with the same text, so the URL is part of the pattern.
       /^insufficient_quota$|exceeded your current quota.{1,200}platform\.openai\.com/i,
       /^(?:credit_balance_exhausted|billing_(?:hard_limit_reached|not_active|error)|(?:contract|enforced)_spend_limit_reached)$/,
       // Matches Anthropic's messages (github.com/anthropics/claude-code/issues/88711).
@@ -131,7 +131,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "overloaded",
     patterns: [
-      // These patterns come from npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js.
+      // These patterns come from the npm package @earendil-works/pi-ai 1.6.0, dist/utils/retry.js.
       /^overloaded_error$|^(?:server_is|server|engine|provider)_overloaded|^engine_overloaded_error$|^server_busy$/,
       /\bis (?:currently |temporarily )?overloaded|currently experiencing high demand|model is at capacity/i,
       /^upstream_stream_read_error$|exceeded request buffer limit while retrying upstream|stream ended before message_stop/i,
@@ -144,7 +144,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "rate-limit",
     patterns: [
-      // Matches Bedrock's rate limit, whose words do not mean the context's length (github.com/anthropics/claude-code/issues/236).
+      // Matches Bedrock's rate limit, whose wording does not refer to the context length (github.com/anthropics/claude-code/issues/236).
       /too many tokens, please wait|too many requests|throttl(?:ed|ing)/i,
       // Matches z.ai's error (github.com/HKUDS/nanobot/issues/3356).
       /^1302$|速率限制/,

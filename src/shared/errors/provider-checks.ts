@@ -1,4 +1,4 @@
-// Checks providers, and adapter options about errors.
+// Checks providers and the adapter options that concern errors.
 
 import type { ProviderError } from "../../core/types/common.ts";
 import type { Provider } from "../../core/types/provider.ts";

@@ -1,4 +1,4 @@
-// Lists the services that `strictService` can simulate. Each combines the rules of its API, its own rules and those of its models.
+// Lists the services that `strictService` can simulate. Each combines its API's rules, its own rules and its models' rules.
 
 import { anthropicModelRules, claudeGatewayRules, toAnthropicError } from "../../services/anthropic.ts";
 import { azureRules, azureStyle } from "../../services/azure.ts";

@@ -71,7 +71,7 @@ async function beginInTool(activity: Activity, options: NestedOptions): Promise<
   const { deadline, call } = activity;
   if (deadline === undefined || deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
   const callId = call?.callId ?? "";
-  // Pauses the tool's time limits, because the nested run enforces its own.
+  // Pauses the tool's time limits, because the nested run enforces its own limits.
   const letGo = deadline.hold(false);
   return runsOf(activity).begin(options, { callId, path: callId }).finally(letGo);
 }
@@ -188,7 +188,7 @@ export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: Neste
   const { provider, pricing, session, context, timeouts } = outer.options;
   const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const inner = defined.timeouts ?? {};
-  // Limits the nested run to its outer run's cleanup time, so that a stop takes no longer than for an ordinary tool.
+  // Limits the nested run to its outer run's cleanup time, so that a stop takes no longer than it does for an ordinary tool.
   const toolCleanupMs = Math.min(inner.toolCleanupMs ?? outer.timeouts.toolCleanupMs, outer.timeouts.toolCleanupMs);
   const whole: SeamOptions = {
     provider,

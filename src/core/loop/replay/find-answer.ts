@@ -49,7 +49,7 @@ export async function findAnswer<Answer>(
     const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
     const areFactsSame = isSameWait(asked, shown);
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
-    // If the call has ended, nobody is asked about it again, even if the facts have changed since.
+    // If the call has ended, no decision about it is requested again, even if the facts have changed since then.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
       if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));
