@@ -94,7 +94,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
   }
 }
 
-/** An error whose message the model may read. Messages of file system errors would reveal absolute paths. */
+/** An error whose message the model may read. Messages from file system errors would reveal absolute paths. */
 class ReadError extends Error {}
 
 function missing(name: string): ReadError {

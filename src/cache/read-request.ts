@@ -5,7 +5,7 @@ import type { JsonSchema, StandardSchema } from "../core/index.ts";
 import type { StandardResult } from "../core/types/common.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 
-/** The arguments of the tool `read_part`. Lines and matches are counted from 1. */
+/** The arguments of the `read_part` tool. Lines and matches are counted from 1. */
 export type ReadRequest = { readonly id: string } & (
   | { readonly action: "read"; readonly startLine: number; readonly endLine: number | undefined }
   | { readonly action: "grep"; readonly pattern: string; readonly ignoreCase: boolean; readonly startLine: number }
@@ -98,7 +98,7 @@ function countOf(value: unknown): number | undefined {
   return isWithin(value, count) ? value : undefined;
 }
 
-/** A place with text that the tool `read_part` can read. `fileSource` and `resourceSource` create sources. */
+/** A place with text that the `read_part` tool can read. `fileSource` and `resourceSource` create sources. */
 export interface ReadSource {
   /**
    * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the model can also read the name as an id:

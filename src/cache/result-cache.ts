@@ -47,7 +47,7 @@ export interface ResultCacheOptions {
 export interface ResultCache {
   /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
-  /** The tool `read_part`, with which the model reads stored results and text from `sources` in parts. Add it to `tools`. */
+  /** The `read_part` tool, with which the model reads stored results and text from `sources` in parts. Add it to `tools`. */
   readonly tool: Tool<ReadRequest, StandardSchema<unknown, ReadRequest>, Promise<string | ToolResult>>;
 }
 
@@ -55,8 +55,8 @@ const previewLines = 10;
 const maxPreviewLength = 600;
 
 /**
- * Creates a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
- * `read_part`, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
+ * Creates a cache for large results. The model gets the id, the size and the first lines of a large result. With the `read_part`
+ * tool, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
  * files and MCP resources, if you pass `sources`. This tool's results have at most about 6,000 bytes.
  *
  * When the model has read enough, it can release the text: later requests then leave out what was read from the text, and a stored

@@ -118,7 +118,7 @@ export class LimitedStore {
   #total = 0;
   readonly #writing = new Set<string>();
   /**
-   * The number of results written since the latest listing of the store. Infinite at first, so that the first write lists the
+   * The number of results written since the store was last listed. Infinite at first, so that the first write lists the
    * store.
    */
   #written = Number.POSITIVE_INFINITY;

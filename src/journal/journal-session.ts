@@ -168,7 +168,7 @@ export interface JournalRecord {
 /** The options of `fileJournal`. */
 export interface FileJournalOptions {
   /**
-   * True to wait until each record is on disk. If false, records survive a crash of the process, but may be lost in a power
+   * True to wait until each record is on disk. If false, records survive a process crash, but may be lost in a power
    * failure. Default true.
    */
   readonly fsync?: boolean | undefined;

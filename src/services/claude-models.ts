@@ -86,7 +86,7 @@ const unknown: ClaudeFacts = { ...newest, thinking: ["adaptive"] };
 /**
  * Returns the facts of the Claude model with this name, or undefined if it is not the name of a Claude model. Understands the names
  * used by Bedrock, Vertex AI and OpenRouter, for example "us.anthropic.claude-opus-4-8-v1:0", "claude-opus-5-5@20261001" and
- * "anthropic/claude-opus-5.5". A Claude model that is not in the table gets the rules of the newest models, which are the strictest.
+ * "anthropic/claude-opus-5.5". A Claude model that is not in the table gets the rules for the newest models, which are the strictest.
  */
 export function findClaudeFacts(model: string): ClaudeFacts | undefined {
   const name = /claude[-.]?(.*)$/i.exec(model)?.[1]?.toLowerCase();

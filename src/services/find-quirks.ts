@@ -3,7 +3,7 @@ import { findClaudeFacts } from "./claude-models.ts";
 import type { Quirks, ModelQuirks, Service, ServiceName } from "./service.ts";
 import { anthropic, openai, services } from "./services.ts";
 
-/** Checks the option `service`. */
+/** Checks the `service` option. */
 export const serviceCheck: Check = [
   `the name of a known service (${services.map(({ name }) => name).join(", ")}), or absent for any other service`,
   (value) => services.some(({ name }) => name === value),
@@ -11,18 +11,18 @@ export const serviceCheck: Check = [
 
 /** The facts about a provider that identify its service. */
 export interface ServiceFacts {
-  /** The option `service`. */
+  /** The `service` option. */
   readonly service?: ServiceName | undefined;
   /** The SDK client. Its `baseURL` identifies the service. */
   readonly client?: object | undefined;
-  /** The option `id`. */
+  /** The `id` option. */
   readonly id?: string | undefined;
   readonly model: string;
 }
 
 /**
- * Returns the quirks of the service. The service is identified by the option `service`, or else by the host of the client's address, the
- * option `id` or the port, in this order. Some models also have their own quirks at every address; the quirks of the service take
+ * Returns the quirks of the service. The service is identified by the `service` option, or else by the host of the client's address, the
+ * `id` option or the port, in this order. Some models also have their own quirks at every address; the service's quirks take
  * precedence over these.
  */
 export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {

@@ -40,7 +40,7 @@ export interface FieldsByRole {
   readonly [role: string]: readonly string[];
 }
 
-/** Returns the message for a field that a message of this role does not have. */
+/** Returns the message for a field that a message with this role does not have. */
 export function unknownItemField(
   { items }: WireRequest,
   known: FieldsByRole,

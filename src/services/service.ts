@@ -99,7 +99,7 @@ export interface Quirks {
   readonly thinkTags?: false | "opened" | undefined;
   /** True if the service separates or hides the reasoning of models whose chat template writes the opening tag. */
   readonly separatesReasoning?: true | undefined;
-  /** True if the service is not known to accept the beta `thinking-binding-controls-2026-08-01` in Anthropic's API. */
+  /** True if the service is not known to accept the `thinking-binding-controls-2026-08-01` beta in Anthropic's API. */
   readonly refusesBinding?: true | undefined;
   /** The limits for images and files. Default: no limits. */
   readonly media?: MediaLimits | undefined;
@@ -121,7 +121,7 @@ export interface Service {
   readonly address?: RegExp | undefined;
   /** The port on which the service listens by default, if it usually runs on the user's own computer. */
   readonly port?: string | undefined;
-  /** Matches the option `id` of the adapter, in lower case. */
+  /** Matches the adapter's `id` option, in lower case. */
   readonly id?: RegExp | undefined;
   readonly quirks?: Quirks | undefined;
   /** The quirks that replace `quirks` on Anthropic's API, if the service runs Claude models with that API. */

@@ -33,7 +33,7 @@ export class AttemptLog {
 
   /**
    * Starts an attempt and emits `attempt-start`. If an attempt is already open, no new attempt starts: the open attempt keeps its
-   * number, and gets the new provider and model. This happens if the provider of the attempt is itself a wrapper, such as
+   * number, and gets the new provider and model. This happens if the attempt's provider is itself a wrapper, such as
    * `withFallback`. Returns false, and emits nothing, if nothing has changed.
    */
   start({ provider, model, family, isFinal = false }: Answerer): boolean {

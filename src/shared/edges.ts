@@ -15,7 +15,7 @@ export interface Edges {
   redactJson(value: Json): Json;
   /** Converts an SDK error to a provider error. */
   readError?(thrown: unknown): ProviderError;
-  /** Writes the message of a LoopError. */
+  /** Writes a LoopError's message. */
   describeError?(code: string, details: object): string;
   /** Returns how a tool differs from an earlier version. Without this function, each difference is a "constraint-changed". */
   findToolChanges?(was: ShownTool, now: ShownTool): readonly SchemaChange[];

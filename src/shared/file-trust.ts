@@ -19,7 +19,7 @@ export interface LinkReader {
 const maxLinks = 40;
 
 /**
- * Follows symbolic links, and returns the final path. A link must belong to the user of this process or to root. For any
+ * Follows symbolic links, and returns the final path. A link must belong to this process's user or to root. For any
  * other link, returns `{ refused }`, because the owner of such a link could redirect private content to any file.
  */
 export function followOwnLinks(

@@ -81,7 +81,7 @@ export function knownMeaningOf(raw: string): FinishReason | undefined {
 /** Maps a service's finish reasons to turnwright's. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
-/** Merges the finish reasons of a service with the caller's option. The caller's entries take precedence. */
+/** Merges a service's finish reasons with the caller's option. The caller's entries take precedence. */
 export function withFinishReasons(words: FinishWords, option: { readonly [word: string]: FinishReason } = {}): FinishWords {
   return new Map([...words, ...Object.entries(option)]);
 }
@@ -139,7 +139,7 @@ function toError(verdict: Exclude<Verdict, Judgement>, finish: string | undefine
   return { status: "error", reason: { kind: "provider-error", error: providerError(verdict, message) } };
 }
 
-/** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
+/** The check for the `finishReasons` option, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
 export const finishReasonsCheck: Check = [
   /* @__PURE__ */ describeFinishReasons(),
   (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),

@@ -1,7 +1,7 @@
 import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/types/loop-event.ts";
 
 /**
- * Passes the events of these types to `take`. Returns a function that removes the listeners. Adds the type if it is missing, because the
+ * Passes events of these types to `take`. Returns a function that removes the listeners. Adds the type if it is missing, because the
  * caller's code may emit events without it.
  */
 export function listenTo(events: LoopEmitter, types: readonly LoopEventType[], take: (event: LoopEvent) => void): () => void {

@@ -140,13 +140,13 @@ function recognizeType(data: string, given: string): string {
   return text === undefined || text.includes("\0") ? "application/octet-stream" : "text/plain";
 }
 
-/** Returns the content of an image or a file as base64. */
+/** Returns an image's or file's content as base64. */
 export function toBase64(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return media.kind === "base64" ? media.data : encodeBase64(new TextEncoder().encode(media.text));
 }
 
 /**
- * Returns the content of a file as text. Returns undefined if the part has only a URL, or if the content is not valid UTF-8 or
+ * Returns a file's content as text. Returns undefined if the part has only a URL, or if the content is not valid UTF-8 or
  * is blank.
  */
 export function readText(media: ReadableMedia): string | undefined {

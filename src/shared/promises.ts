@@ -59,7 +59,7 @@ export function memoize<Source extends object, Made extends object | string | nu
 
 const most = 256;
 
-/** Counts consecutive stream items without content. Without pauses, such items would block all timers of the process. */
+/** Counts consecutive stream items without content. Without pauses, such items would block all of the process's timers. */
 export class Lull {
   #count = 0;
 

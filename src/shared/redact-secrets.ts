@@ -127,7 +127,7 @@ function redactWebToken(match: string): string {
 }
 
 /**
- * Redacts the second string of a pair if the first string names a secret. Node prints lists of headers as pairs of quoted
+ * Redacts the second string in a pair if the first string names a secret. Node prints lists of headers as pairs of quoted
  * strings.
  */
 function redactPair(match: string, ...groups: string[]): string {

@@ -57,7 +57,7 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   readonly iterations: readonly LoggedIteration[];
   /** The summaries that replace old messages, in the order in which they were written. */
   readonly compactions: readonly LoggedCompaction[];
-  /** All lines about this run itself, in order. */
+  /** All lines about the run itself, in order. */
   readonly lines: readonly LoggedLine[];
 }
 
@@ -65,13 +65,13 @@ type IterationEndField = "status" | "provider" | "model" | "finish" | "usage" | 
 
 /**
  * One stream and its calls. If a crash cut off a stream, another stream with the same number follows. `provider` and `model` name the ones
- * that answered, and `durationMs` is the duration of the stream, without its calls.
+ * that answered, and `durationMs` is the stream's duration, without its calls.
  */
 export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], IterationEndField> {
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
-  /** The agent of the iteration. Undefined without `createHandoffs`. */
+  /** The agent in the iteration. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;
   /** True if the stream was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;

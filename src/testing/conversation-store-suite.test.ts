@@ -20,7 +20,7 @@ async function findFailures(open: () => ConversationStore): Promise<readonly str
 
 type Fault = (store: ConversationStore) => Partial<ConversationStore>;
 
-/** Makes a faulty store by changing each lock that it gives out. */
+/** Creates a faulty store by changing each lock that it hands out. */
 const lockFault =
   (change: (lock: ConversationLock) => Partial<ConversationLock>): Fault =>
   (store) => ({

@@ -17,7 +17,7 @@ export interface ProviderScenario {
     | "unauthorized"
     | "rate-limited"
     | "server-failure";
-  /** The user message of every request in this scenario. Scenarios have different prompts, so that one server can play all of them. */
+  /** The user message in every request in this scenario. Scenarios have different prompts, so that one server can play all of them. */
   readonly prompt: string;
   /** The service's replies, in the order of the requests. */
   readonly replies: readonly ScenarioReply[];

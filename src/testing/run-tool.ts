@@ -40,7 +40,7 @@ export type ToolContextOverrides<Context = unknown> = {
   /** Called instead of `runNested` if the tool passes this context. */
   readonly runNested?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
-   * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have a
+   * The value of `context.provider`. If it has the `stream` method, nested runs use it, even if their own options have a
    * different provider.
    */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
@@ -199,7 +199,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
  * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to the outcome.
  * If the tool throws, hangs or returns an invalid value, this also resolves to an outcome and never rejects.
  *
- * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`. Without that
+ * Calls are never held for approval: `needsApproval` is ignored. An agent tool's nested run uses `overrides.provider`. Without that
  * override, it uses the provider that the tool's `prepare` returns.
  *
  * `args` are the arguments as a model would send them: any JSON, default `{}`. Rejects with LoopError "invalid-tool" or

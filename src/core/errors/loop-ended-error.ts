@@ -49,7 +49,7 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds of end reasons with a field `limit`. They need no entry in `words`, because `wordsOf` has one sentence for all of them. */
+/** The kinds of end reasons with a `limit` field. They need no entry in `words`, because `wordsOf` has one sentence for all of them. */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
@@ -123,13 +123,13 @@ function tidy(text: string): string {
   return toPlainError(text).message;
 }
 
-/** The result of a run that ended for a reason of the given kinds. */
+/** The result of a run that ended for one of the given kinds of reasons. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. The field `result` is the run's whole result. It
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. The `result` field is the run's whole result. It
  * is not enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of
  * `instanceof`, which fails if two copies of the package are loaded.
  */

@@ -106,7 +106,7 @@ export class Activity {
   #waits: readonly Wait[] = [];
   /** True once the activity waits for an answer that it does not have yet. */
   isParked = false;
-  /** How often each key was used. Activities with the same place share this map. */
+  /** How many times each key was used. Activities with the same place share this map. */
   readonly used: Map<string, number>;
   /** The number of `inCore` calls in progress. */
   #pending = 0;
@@ -154,7 +154,7 @@ export class Activity {
     return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
   }
 
-  /** Prevents further steps, and cancels the nested runs. */
+  /** Prevents any more steps, and cancels the nested runs. */
   close(): void {
     this.isOver = true;
     this.run.watch?.leave(this);

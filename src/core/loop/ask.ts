@@ -19,7 +19,7 @@ export interface QuestionFields {
   readonly fromPage?: boolean | undefined;
   /**
    * Set to true to wait in this process until `control.answer` is called. While the tool waits, the call's `timeoutMs` and
-   * `idleTimeoutMs` are paused. Needs the option `control` on the run or an outer run. Default false.
+   * `idleTimeoutMs` are paused. Needs the `control` option on the run or an outer run. Default false.
    */
   readonly wait?: boolean | undefined;
 }
@@ -47,7 +47,7 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  * `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
  * with an error named "AnswerFailed" whose message is `error`.
  *
- * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` contains the question,
+ * With `wait: true`, the tool waits in this process instead, and need not be durable. The `question-asked` event contains the question,
  * and `control.answer` takes the answer.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.

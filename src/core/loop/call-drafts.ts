@@ -22,10 +22,10 @@ export interface CallPlaces {
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
 export interface CallDraft {
-  /** The call's position among the calls of the iteration, or -1 until the call has a name or is complete. */
+  /** The call's position among the calls in the iteration, or -1 until the call has a name or is complete. */
   index: number;
   id: string | undefined;
-  /** The call's id. Never changes once set, so that all events of the call have the same id. */
+  /** The call's id. Never changes once set, so that all events for the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
@@ -36,7 +36,7 @@ export interface CallDraft {
   problem: ToolCall["problem"];
 }
 
-/** Assembles the calls of one stream. Checks every chunk field, because a provider may be untyped. */
+/** Assembles the calls in one stream. Checks every chunk field, because a provider may be untyped. */
 export class CallDrafts {
   readonly placed: CallDraft[] = [];
   readonly #places: CallPlaces;
@@ -105,8 +105,8 @@ export class CallDrafts {
   }
 
   /**
-   * Converts a draft to a call, and marks an incomplete one as cut off. A problem with the whole message replaces the problem of each
-   * complete call.
+   * Converts a draft to a call, and marks an incomplete one as cut off. A problem with the whole message replaces the problem with
+   * each complete call.
    */
   toCall(draft: CallDraft, messageProblem?: ToolCall["problem"]): ToolCall {
     const { id, name, args, argsText, ready, problem } = draft;

@@ -177,7 +177,7 @@ export function checkStepRecord(key: string, record: unknown): void {
 }
 
 /**
- * Throws LoopError "journal-damaged" if one of these records lacks fields that the loop needs. Skips the records of `withBlobs`, which
+ * Throws LoopError "journal-damaged" if one of these records lacks fields that the loop needs. Skips the records from `withBlobs`, which
  * checks them itself after it has read their blobs.
  */
 export function checkStepRecords(records: ReadonlyMap<string, unknown>): void {

@@ -126,7 +126,7 @@ function toItem(item: unknown): Json {
 }
 
 /**
- * Rejects a promise as an item, because its JSON copy would be an empty object. Also handles a rejection of the promise, because
+ * Rejects a promise as an item, because its JSON copy would be an empty object. Also handles the promise's rejection, because
  * an unhandled rejection would end the process.
  */
 function refusePromise(promise: PromiseLike<unknown>): never {
@@ -167,7 +167,7 @@ const inputSchema = argumentSchema<ReleaseRequest>(
 );
 
 /**
- * Creates the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
+ * Creates the `context_release` tool. A model calls this tool to release results that it no longer needs: the results of the calls
  * that it names, or all results from earlier iterations.
  *
  * The tool needs `maskResults()`. Later requests contain a short note in place of each released result of at least `minTokens`. With

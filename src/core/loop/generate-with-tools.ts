@@ -34,7 +34,7 @@ export interface ToolExecutor {
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
   /**
-   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls of the final iteration
+   * The maximum number of iterations. Each iteration requests one message from the model. The tool calls in the final iteration
    * still run. Default 10.
    */
   readonly maxIterations?: number | undefined;

@@ -28,7 +28,7 @@ export function blame(error: unknown, hook: string): Error {
 }
 
 /**
- * Thrown when the run was cancelled during a step of a hook or a durable tool. Recorded, so that a replay is cancelled at the
+ * Thrown when the run was cancelled during a step in a hook or a durable tool. Recorded, so that a replay is cancelled at the
  * same place.
  */
 export class StepCancelled extends Error {

@@ -19,11 +19,11 @@ export interface FirstRecord {
   readonly messages: readonly Message[];
   readonly messagesDigest: string;
   readonly middleware: readonly string[];
-  /** The tools at the start. The record of an answer describes tools that were added or changed later. */
+  /** The tools at the start. An answer's record describes tools that were added or changed later. */
   readonly tools: { readonly [name: string]: ShownTool };
-  /** True if the run has the option `pricing`. */
+  /** True if the run has the `pricing` option. */
   readonly priced?: true | undefined;
-  /** The run's option `version`. */
+  /** The run's `version` option. */
   readonly codeVersion?: string | undefined;
 }
 

@@ -46,7 +46,7 @@ interface ControlState {
  * - `drain` suspends the run between two iterations.
  * - `stop` ends the run, but lets running tools finish within `toolCleanupMs`.
  * - `kill` ends the run without waiting for running tools.
- * - `answer` answers a question that a tool of the run asked with `wait: true`.
+ * - `answer` answers a question that a tool in the run asked with `wait: true`.
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
@@ -239,7 +239,7 @@ interface CallQuestions {
   count: number;
   /** The functions that withdraw one question each. */
   readonly open: Set<() => void>;
-  /** Withdraws all questions of the call. */
+  /** Withdraws all of the call's questions. */
   readonly withdraw: () => void;
 }
 
@@ -264,7 +264,7 @@ interface HeldQuestion {
   readonly fromPage: boolean;
 }
 
-/** Pauses a call, and its time limits, until a control of the run answers its tool's question. */
+/** Pauses a call, and its time limits, until one of the run's controls answers its tool's question. */
 export async function holdQuestion(
   context: Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal">,
   call: InsideCall,

@@ -34,9 +34,9 @@ export type AskedEnd = Said & {
   readonly spent?: NestedSpending | undefined;
 };
 
-/** Gives access to what a run's earlier executions recorded, and to the answers of this execution. */
+/** Gives access to what a run's earlier executions recorded, and to this execution's answers. */
 export interface Past {
-  /** The caller's journal, with a time limit for each operation. Undefined for a run without the option `journal`. */
+  /** The caller's journal, with a time limit for each operation. Undefined for a run without the `journal` option. */
   readonly journal: Journal | undefined;
   /** True until this execution does something new. */
   readonly isReplayed: boolean;
@@ -46,7 +46,7 @@ export interface Past {
   readonly isSealed: boolean;
   /** True until this execution does something new, if the run was stopped before it began or still has answers to use. */
   readonly isUndone: boolean;
-  /** The calls of the newest message that an earlier execution has recorded, by call id. */
+  /** The calls in the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
   /** True if an earlier execution may have recorded steps of the newest message's calls. */
   readonly isRecalling: boolean;
@@ -62,7 +62,7 @@ export interface Past {
   check(): void;
   /** Records a step. */
   record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T>;
-  /** Called when an effect of an earlier execution was replayed. */
+  /** Called when an effect from an earlier execution was replayed. */
   noteReplayed(): void;
   /** Called before the first new effect, or before the run ends. */
   endReplay(): void;
@@ -74,7 +74,7 @@ export interface Past {
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
   /** True if an earlier execution asked about this call, the call has not run, and its tool has changed since then. */
   isChanged(call: ToolCall): boolean;
-  /** True if this execution repeats a failed request of an earlier execution that did not record how the run ended. */
+  /** True if this execution repeats a failed request from an earlier execution that did not record how the run ended. */
   isRetried(planned: Ending | undefined): boolean;
   /** Records what middleware decided about an ending. */
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;

@@ -62,7 +62,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   return outcome;
 }
 
-/** Prevents further calls after an outcome that ends the run. An early call is exempt, because its attempt may still be discarded. */
+/** Prevents more calls after an outcome that ends the run. An early call is exempt, because its attempt may still be discarded. */
 function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }

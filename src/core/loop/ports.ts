@@ -53,9 +53,9 @@ export interface ToolCallPorts extends PreparePorts {
   readonly mayDefer?: boolean | undefined;
   /** Creates the second argument of `execute`. The `signal` and the `heartbeat` of this context come from `deadline`. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
-  /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
+  /** Called with each value that a tool's generator yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;
-  /** Called with the metadata of a tool result, which only event listeners get. */
+  /** Called with a tool result's metadata, which only event listeners get. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */
   onLate?(call: ToolCall, success: boolean): void;
@@ -80,7 +80,7 @@ export interface ControlClaim {
   takeMessages(count: number): void;
   /** Reads what the messages request. */
   see(state: State, token: string): Requested;
-  /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
+  /** Called when the first tool call in the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;
   /** Called after the inbox was read for the last time. The control's methods then return "finished". */
   shut(): void;

@@ -83,7 +83,7 @@ interface Turn {
   /** Resolves when the tool may begin. Undefined if it need not wait. */
   begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
-  /** True while the call needs the slot of a call that waits. */
+  /** True while the call needs the slot of a waiting call. */
   isHungry?: boolean;
 }
 

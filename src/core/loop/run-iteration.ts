@@ -254,7 +254,7 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
 }
 
 /**
- * Validates the calls of a complete message. Refused calls become part of the answer, so that a replay refuses the same calls.
+ * Validates the calls in a complete message. Refused calls become part of the answer, so that a replay refuses the same calls.
  * `maxToolCalls` lets the first calls run. The calls beyond it are refused before a person is asked about them.
  */
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {

@@ -164,7 +164,7 @@ export class Run {
   openSteps = 0;
   /** The number of calls that need the slot of a waiting call. Only the outermost run counts them. */
   hungryCalls = 0;
-  /** The nested runs that are held while other steps of this run can continue. */
+  /** The nested runs that are held while other steps in this run can continue. */
   held: { check(): void } | undefined;
   readonly ports: RunPorts;
   readonly nesting: Nesting | undefined;

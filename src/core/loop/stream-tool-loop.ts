@@ -8,7 +8,7 @@ import { EventQueue } from "../../shared/event-queue.ts";
 import { beginRun } from "./run-tool-loop.ts";
 
 /**
- * Creates a typed eventemitter3 emitter for the option `events`.
+ * Creates a typed eventemitter3 emitter for the `events` option.
  *
  * @example
  * const events = createLoopEvents();

@@ -17,7 +17,7 @@ import type { Answer, Middleware, Recorder, RequestDraft, RunFacts, State } from
 import { askCaller } from "../../shared/ask-caller.ts";
 
 /**
- * Calls `ask` after the calls of each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
+ * Calls `ask` after the calls in each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
  * `iteration-abort`. If `ask` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
  * Throws LoopError "invalid-option".
@@ -46,7 +46,7 @@ export function onIteration(ask: OnIteration): Middleware {
   };
 }
 
-/** Reasons for endings that calls themselves cause. */
+/** The ending reasons that calls themselves cause. */
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
@@ -60,7 +60,7 @@ function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Paramete
 }
 
 /**
- * Calls `plan` before each request, including continuations. The plan may choose another provider, tools, settings or system text
+ * Calls `plan` before each request, including continuations. The plan may choose a different provider, tools, settings or system text
  * for this request. If `plan` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
  * Throws LoopError "invalid-option".

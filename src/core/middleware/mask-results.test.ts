@@ -19,7 +19,7 @@ interface Iteration {
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A transcript that grows like a run's transcript. `looks` counts how often a message was read. */
+/** A transcript that grows like a run's transcript. `looks` counts how many times a message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];

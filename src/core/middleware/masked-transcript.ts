@@ -116,7 +116,7 @@ export class MaskedTranscript {
     return due.length === 0 ? undefined : this.#mask(due);
   }
 
-  /** Adds new messages. Reads the messages of an unfinished iteration again, because the run may have replaced them. */
+  /** Adds new messages. Rereads the messages in an unfinished iteration, because the run may have replaced them. */
   #take({ messages, functionHistory, iterationStart }: MaskingSource): void {
     const iterations = new Map<string, number>();
     for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {

@@ -5,7 +5,7 @@ import { invalidOption } from "../../shared/errors/loop-error.ts";
 const count = { min: 1 };
 
 /**
- * Stops in iteration number `iterations`, counted from 1. The tool calls of that iteration do not run. Throws LoopError
+ * Stops in iteration number `iterations`, counted from 1. The tool calls in that iteration do not run. Throws LoopError
  * "invalid-option" if the argument is not a whole number of at least 1.
  *
  * @example runToolLoop({ provider, tools, messages, middleware: [stopWhen(iterationCountIs(5))] });
@@ -31,7 +31,7 @@ export function hasToolCall(names: string | readonly string[]): StopCondition {
 }
 
 /**
- * Stops at the first response after at least `calls` tool calls were started, including the calls of nested runs. Throws
+ * Stops at the first response after at least `calls` tool calls were started, including calls in nested runs. Throws
  * LoopError "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
@@ -40,7 +40,7 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops after at least `tokens` input and output tokens were used, including the tokens of nested runs. The response that
+ * Stops after at least `tokens` input and output tokens were used, including tokens from nested runs. The response that
  * exceeds the number is part of the result. Unlike a run that `limits.maxTokens` ends, the run counts as completed. Throws
  * LoopError "invalid-option" if the argument is not a whole number of at least 1.
  */

@@ -55,7 +55,7 @@ export interface PlannedAttempt {
   readonly delayMs?: number | undefined;
 }
 
-/** The error of a failed attempt. If no other attempt follows, the stream ends with `as`, a different form of the error. */
+/** The error from a failed attempt. If no other attempt follows, the stream ends with `as`, a different form of the error. */
 export interface Fault {
   readonly error: ProviderError;
   readonly as:

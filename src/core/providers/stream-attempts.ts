@@ -21,7 +21,7 @@ export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
    * Returns the attempt to start after a failed one. If this method returns undefined, or if the run's limits allow no
-   * further request, the stream ends with the failure.
+   * more requests, the stream ends with the failure.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   toFinish(chunk: FinishChunk): FinishChunk;

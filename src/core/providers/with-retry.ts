@@ -57,8 +57,8 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
  * the run is stopped or aborted, there is no retry. A silent stream is not retried: the silence ends the iteration.
  *
  * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
- * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the chunk
- * `attempt-start`, and each failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
+ * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the `attempt-start`
+ * chunk, and each failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
  *
  * The OpenAI and Anthropic SDKs retry automatically. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
  *

@@ -24,7 +24,7 @@ import { sendApproval } from "./send-approval.ts";
 
 export type PendingCall = {
   /**
-   * The key of this call in the option `answers`: the ids of the outer calls and this call's id, joined by "/". If the same
+   * The key of this call in the `answers` option: the ids of the outer calls and this call's id, joined by "/". If the same
    * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
    * or if the call needs a result after it has waited for an approval.
    */
@@ -93,7 +93,7 @@ export type PendingCall = {
   | {
       /**
        * `may-have-run`: the call began, and is still running or was cut off by a crash. `not-begun`: the call has no records.
-       * `nested-run`: the call started a nested run that has not ended. The pending calls of the nested run follow in the list.
+       * `nested-run`: the call started a nested run that has not ended. The nested run's pending calls follow in the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }

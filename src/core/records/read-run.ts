@@ -224,7 +224,7 @@ function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
-/** Replaces the middleware of this name, and repeats its recorded effects. */
+/** Replaces the middleware with this name, and repeats its recorded effects. */
 function toStub(name: string, place: RecordedPlace): Middleware {
   const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
   return { name, begin: () => begin?.(place) ?? {} };

@@ -48,7 +48,7 @@ interface NestedRun {
   readonly place: RecordedPlace;
 }
 
-/** Finds the nested runs of a place. Both the tool and the run's middleware can start them. */
+/** Finds the nested runs at a place. Both the tool and the run's middleware can start them. */
 export async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
   const { records, prefix } = outer;
   const found: NestedRun[] = [];

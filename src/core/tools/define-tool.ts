@@ -72,10 +72,10 @@ export interface DefineTool<Context> {
  * message. Return `toolResult` for more control, return `defer()` if the result comes later, and throw `FatalToolError`
  * to end the run. Calls to a tool without `execute` wait for a result from outside.
  *
- * If a tool annotates the second argument of `execute` as `ToolContext<App>`, runs with this tool require the option `context` to
+ * If a tool annotates the second argument of `execute` as `ToolContext<App>`, runs with this tool require the `context` option to
  * be an `App`. Without an argument, `defineTool<App>()` returns a `defineTool` for tools with this context.
  *
- * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
+ * Throws LoopError "invalid-tool" if the tool has the wrong shape. Throws "invalid-schema" if its JSON Schema is not JSON, for
  * example an object of zod schemas that is not wrapped in `z.object({ ... })`.
  *
  * @example

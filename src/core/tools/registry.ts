@@ -58,7 +58,7 @@ interface Entry {
  * `executeTool` returns what the tool returns, a value or a promise. For an unknown tool, it returns a failed result. For a
  * tool without `execute`, it returns the same value as `defer({ fromPage: true })`.
  *
- * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors of `register`.
+ * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors that `register` throws.
  *
  * @example
  * const registry = createToolRegistry([weather]);
@@ -132,7 +132,7 @@ export function collectTools(
 }
 
 /**
- * Checks the tools that the caller's registry returns, and adds the tools of middleware. Its method `definitions` throws LoopError
+ * Checks the tools that the caller's registry returns, and adds the tools of middleware. Its `definitions` method throws LoopError
  * "invalid-option", "duplicate-tool", "invalid-tool" or "invalid-schema".
  */
 function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegistry {

@@ -32,7 +32,7 @@ export interface PlainError {
  * - `finish-error`, `finish-unknown`: the stream ended with the finish reason "error" or "unknown".
  * - `no-output`: the stream ended normally, but contained no text and no calls.
  * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call by the model, as an error. The built-in
- *   adapters end the stream with the finish reason of the same name instead.
+ *   adapters end the stream with the finish reason that has the same name instead.
  * - `request-changed`: the model requires that the beginning of the conversation stays the same, but it has changed.
  * - All other codes: an error from the service or the network.
  */
@@ -136,7 +136,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProps<Input, Output>;
 }
 
-/** The value of the property `~standard` of a Standard Schema. */
+/** The value of a Standard Schema's `~standard` property. */
 export interface StandardSchemaProps<Input = unknown, Output = Input> {
   readonly version: 1;
   readonly vendor: string;
@@ -192,7 +192,7 @@ export interface MediaContent {
 /** A part of a user message. */
 export type UserPart = ContentPart;
 
-/** Information about the user, and preferences for the answer. Put any other data in the option `context`. */
+/** Information about the user, and preferences for the answer. Put any other data in the `context` option. */
 export interface Session {
   readonly conversationId?: string | undefined;
   readonly userId?: string | undefined;

@@ -9,7 +9,7 @@ export interface GuardrailRecord {
   readonly guardrail: string;
   /** "failed" if the check threw an error or took too long, which ends the run. "cancelled" if the run ended during the check. */
   readonly verdict: "pass" | "rewrite" | "refuse" | "failed" | "cancelled";
-  /** The checked part of the output. Absent for a check of the input. */
+  /** The checked part of the output. Absent for an input check. */
   readonly part?: "text" | "reasoning" | undefined;
   readonly reason?: string | undefined;
   readonly info?: Json | undefined;

@@ -5,7 +5,7 @@
  * the same journal therefore continues the run.
  */
 export interface Journal {
-  /** True if the records outlive the process. The run then needs the option `runId`. Default false. */
+  /** True if the records outlive the process. The run then needs the `runId` option. Default false. */
   readonly durable?: boolean | undefined;
   /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends at that point. Default false. */
   readonly readOnly?: boolean | undefined;
@@ -30,8 +30,8 @@ export interface Journal {
   keys?(): readonly string[] | PromiseLike<readonly string[]>;
   /**
    * Locks the journal for one run, and returns a function that unlocks the journal. Implement this method if only one run at a time may use
-   * the journal. The loop calls `open` before it reads or records anything, but not for nested runs, because a nested run uses the journal
-   * of the outer run. The loop calls the returned function after every run, however the run ended, and sometimes more than once. With
+   * the journal. The loop calls `open` before it reads or records anything, but not for nested runs, because a nested run uses the outer
+   * run's journal. The loop calls the returned function after every run, however the run ended, and sometimes more than once. With
    * `readOnly`, the journal is only read, so it needs no lock.
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;

@@ -29,7 +29,7 @@ export interface CallEvent extends EventBase {
   readonly index: number;
 }
 
-/** One tool call of an iteration, with its outcome. */
+/** One tool call in an iteration, with its outcome. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
   /**
    * The outcome in the call's `tool-end` event, or "waiting" if that outcome is "deferred". A call without a `tool-end` event is "waiting"
@@ -89,7 +89,7 @@ export interface LoopEvents {
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
   "iteration-start": EventBase & {
     readonly continuation: number;
-    /** The agent of this iteration. Absent without `createHandoffs`. */
+    /** The agent in this iteration. Absent without `createHandoffs`. */
     readonly agent?: string | undefined;
   };
   /** Emitted when a stream and its tool calls have ended. The payload describes the stream. */
@@ -102,8 +102,8 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order in which the model made them. Empty if the service paused the message, because the
-     * event for the final stream of the iteration lists all calls.
+     * All calls in the iteration, in the order in which the model made them. Empty if the service paused the message, because the
+     * event for the iteration's final stream lists all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
@@ -120,7 +120,7 @@ export interface LoopEvents {
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /**
-   * Emitted when the tool of a call begins to run, once for each execution. A call that was refused has no `tool-start`. A replay
+   * Emitted when a call's tool begins to run, once for each execution. A call that was refused has no `tool-start`. A replay
    * emits the event for each call whose tool has run.
    */
   "tool-start": CallEvent & { readonly args: Json };
@@ -186,7 +186,7 @@ export interface LoopEvents {
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**
-   * Emitted when the approval policy or the option `answers` has decided about a call. If there is no decision, `error` says why.
+   * Emitted when the approval policy or the `answers` option has decided about a call. If there is no decision, `error` says why.
    */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
@@ -203,8 +203,8 @@ export interface LoopEvents {
     readonly error?: PlainError | undefined;
   };
   /**
-   * Emitted after each check of the input or the output by `guardrails`. A denied tool call has an `approval-decided` event
-   * with the field `guardrail` instead.
+   * Emitted after each input or output check by `guardrails`. A denied tool call has an `approval-decided` event
+   * with the `guardrail` field instead.
    */
   guardrail: EventBase & { readonly stage: "input" | "output" } & GuardrailRecord;
   /**
@@ -230,7 +230,7 @@ export interface LoopEvents {
    */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /**
-   * Emitted after a stream. Each request of the stream is compared with the previous request to the same model, and there is one
+   * Emitted after a stream. Each request in the stream is compared with the previous request to the same model, and there is one
    * event for each request that begins differently. Only emitted with `watchPromptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
@@ -313,7 +313,7 @@ type UncompletedToolEnd = ToolEndFields<"outcome"> & { readonly outcome: Exclude
 /** The type of an eventemitter3 emitter for loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
-/** Receives the events of a run. */
+/** Receives a run's events. */
 export interface EventSink {
   readonly runId: string;
   /** Returns true if the event has a listener. Otherwise the payload of a frequent event need not be created. */

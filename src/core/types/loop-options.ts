@@ -31,7 +31,7 @@ export interface LoopLimits {
    */
   readonly softWarnIteration?: number | undefined;
   /**
-   * The number of consecutive tool errors after which the run ends as `tool-error-cap`. The failed calls of one message count as one
+   * The number of consecutive tool errors after which the run ends as `tool-error-cap`. The failed calls in one message count as one
    * error. A message in which a call succeeded resets the count. Default 5.
    */
   readonly maxConsecutiveToolErrors?: number | undefined;
@@ -82,7 +82,7 @@ export type PrepareIteration = (
   view: IterationView,
 ) => IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
 
-/** Called after the tool calls of each iteration, with the number of finished iterations. */
+/** Called after the tool calls in each iteration, with the number of finished iterations. */
 export type OnIteration = (
   iteration: number,
   state: IterationState,
@@ -105,12 +105,12 @@ export interface IterationPlan {
   readonly modelSettings?: ModelSettings | undefined;
   /** The names of the tools that the model can see. Unknown names are ignored. */
   readonly tools?: readonly string[] | undefined;
-  /** Replaces the option `toolChoice`. Ignored if no tool may run, as in the extra iteration of `finalAnswer`. */
+  /** Replaces the `toolChoice` option. Ignored if no tool may run, as in the extra iteration of `finalAnswer`. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly system?: string | undefined;
 }
 
-/** The state of a run after the tool calls of an iteration. */
+/** The state of a run after the tool calls in an iteration. */
 export interface IterationState {
   /** The number of finished iterations, like the first argument of `onIteration`. It is 1 after the first iteration. */
   readonly iteration: number;
@@ -137,7 +137,7 @@ export interface LoopControl {
    */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
-   * If no tool call of the run has started, cuts the model off and ends the run as `interrupted`. Otherwise the run continues,
+   * If no tool call in the run has started, cuts the model off and ends the run as `interrupted`. Otherwise the run continues,
    * and the message is returned in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
@@ -155,7 +155,7 @@ export interface LoopControl {
   answer(id: string, answer: OutsideResult): "accepted" | "unknown";
   /** True after `stop` or `kill` was called, or the run's `signal` was aborted. */
   hasStopRequest(): boolean;
-  /** True from the first tool call of the run until the run ends. */
+  /** True from the run's first tool call until the run ends. */
   isToolChainActive(): boolean;
 }
 
@@ -170,13 +170,13 @@ export type Unvalidated = unknown;
 
 /**
  * All options of a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the tool
- * types, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
+ * types, and determines the type of `context`. The `context` option is required if a tool needs a context. Default: any tools,
  * with a context of any type.
  */
 export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
 
 /**
- * `LoopOptions` without the options `Own`, which the entry that starts the run sets itself. The option `context` is required if a
+ * `LoopOptions` without the options `Own`, which the entry that starts the run sets itself. The `context` option is required if a
  * tool needs a context.
  */
 export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T extends Tool = Tool> = Omit<
@@ -187,7 +187,7 @@ export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T exten
 
 /** All options of a run except `context`. */
 export interface RunOptions<Output = unknown, T extends Tool = Tool> {
-  /** The provider with the model that the run uses. */
+  /** The provider, including the model that the run uses. */
   readonly provider: Provider;
   /** An array of tools, or a tool registry. Default: no tools. */
   readonly tools?: readonly T[] | ToolRegistry | undefined;
@@ -195,7 +195,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly messages: readonly GivenMessage[];
   /** The system prompt, which is not part of `messages`. */
   readonly system?: string | undefined;
-  /** The model settings of every iteration. `prepareIteration` may change them for one stream. */
+  /** The model settings for every iteration. `prepareIteration` may change them for one stream. */
   readonly modelSettings?: ModelSettings | undefined;
   /**
    * Limits which tools the model may call. Calls to other tools are blocked. "required" and `{ name }` force calls until the model has made
@@ -221,7 +221,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly signal?: AbortSignal | undefined;
   /** The emitter for the run's events. Created by `createLoopEvents`. */
   readonly events?: LoopEmitter | undefined;
-  /** Records the steps of the run. Default: a new memory journal. */
+  /** Records the run's steps. Default: a new memory journal. */
   readonly journal?: Journal | undefined;
   /** The id of the run, needed to resume it. Default: generated. */
   readonly runId?: string | undefined;
@@ -253,7 +253,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
 
 /**
  * A tool. Define it with `defineTool`, which types the arguments of `execute` and `needsApproval`. `Context` is the type of the
- * option `context` that the tool needs. The general type `Tool` includes tools with any arguments and any context.
+ * `context` option that the tool needs. The general type `Tool` includes tools with any arguments and any context.
  */
 export interface Tool<
   Args = never,
@@ -298,12 +298,12 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
  * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
- * outer run's context: the option `context` is required if the tools need a different context.
+ * outer run's context: the `context` option is required if the tools need a different context.
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
 
-/** The second argument of a tool's `execute`. `Context` is the type of the option `context`. */
+/** The second argument of a tool's `execute`. `Context` is the type of the `context` option. */
 export interface ToolContext<Context = unknown> {
   /** The id of the run. A tool that defers its result can send this id and `callId` to the system that produces the result. */
   readonly runId: string;
@@ -336,21 +336,21 @@ export interface ToolContext<Context = unknown> {
    * in a context that does not come from a run.
    */
   readonly findableTools: readonly ToolDefinition[] | undefined;
-  /** The value of the run's option `messageIdMap`. */
+  /** The value of the run's `messageIdMap` option. */
   readonly messageIdMap: unknown;
   readonly provider: { readonly id: string; readonly model: string };
   /** True in iteration `limits.softWarnIteration` and all later ones. A user interface may then offer to kill the run. */
   readonly showKillHint: boolean;
   /** True if the tool must not show progress notices to users. */
   readonly suppressProgressNotices: boolean;
-  /** The remaining amount of each limit of the run. */
+  /** The remaining amount of each of the run's limits. */
   readonly budget: ToolBudget;
   /**
    * A key that is the same in every execution of this call, even after a crash. Pass it to services that deduplicate requests.
    */
   readonly idempotencyKey: string;
   readonly session: Session;
-  /** The value of the run's option `context`. */
+  /** The value of the run's `context` option. */
   readonly context: Context;
   /** The nesting depth: the number of outer runs. */
   readonly depth: number;
@@ -366,7 +366,7 @@ export interface ToolContext<Context = unknown> {
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
-   * Calls another tool of the run, with the same checks as a call from the model. Rejects if the call has no result. A call that ends the
+   * Calls another of the run's tools, with the same checks as a call from the model. Rejects if the call has no result. A call that ends the
    * run also ends it if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;

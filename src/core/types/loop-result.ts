@@ -31,7 +31,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** One result for each model stream, including continuations and the extra iteration of `finalAnswer`. */
   readonly streamResults: readonly StreamResult[];
   /**
-   * The calls with their results, in call order, typed by the tools of the run. Calls that were interrupted, never ran, or
+   * The calls with their results, in call order, typed by the run's tools. Calls that were interrupted, never ran, or
    * restarted the context are omitted. `outcome` is "processed" instead of "completed" if `processResults` changed the result.
    */
   readonly calls: readonly RunCall<T>[];
@@ -50,9 +50,9 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly handoffs?: readonly Handoff[] | undefined;
   /** The last summary that replaced messages in requests. Undefined without a compaction. */
   readonly compaction?: CompactedMessages | undefined;
-  /** The usage of all streams, including the streams of nested runs. */
+  /** The usage of all streams, including streams in nested runs. */
   readonly usage: Usage;
-  /** How the requests of this run used the prompt cache, without nested runs. Undefined without `watchPromptCache`. */
+  /** How this run's requests used the prompt cache, without nested runs. Undefined without `watchPromptCache`. */
   readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
@@ -60,7 +60,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly knownCostUSD: number;
   /** The number of iterations that count towards `maxIterations`. */
   readonly iterations: number;
-  /** The number of tool calls that were started, including the calls of nested runs. */
+  /** The number of tool calls that were started, including calls in nested runs. */
   readonly toolCallsExecuted: number;
   /** The active time in milliseconds, without the time between the executions of a resumed run. */
   readonly durationMs: number;
@@ -77,7 +77,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The answer as JSON data, if `structuredOutput` validated it. A replayed run has an equal value. */
   readonly output?: Output | undefined;
   /**
-   * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
+   * The calls in this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "id" | "waitsFor" | "fromPage" | "question">>)[];
   /**
@@ -85,9 +85,9 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    * nested runs that were suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
-  /** The journal of the run: yours, or one in memory. Pass it to another call to `runToolLoop` to resume the run. */
+  /** The run's journal: yours, or one in memory. Pass it to another call to `runToolLoop` to resume the run. */
   readonly journal: Journal;
-  /** The id of the run, from the option `runId` or generated. */
+  /** The id of the run, from the `runId` option or generated. */
   readonly runId: string;
 }
 

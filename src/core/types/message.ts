@@ -1,7 +1,7 @@
 import type { ContentPart, Json, UserPart } from "./common.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** One message of a transcript. Messages are immutable, so data about a message can be cached in a WeakMap. */
+/** One message in a transcript. Messages are immutable, so data about a message can be cached in a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
 /** A message that you pass to a run. The content of an assistant message may be a string, which becomes a text part in the transcript. */

@@ -38,11 +38,11 @@ export interface ExtractionFacts {
 export interface ExtractedResult {
   readonly text: string;
   /**
-   * The tokens that the extraction used. These tokens are added to the usage, the cost and the limits of the run. Default: no
+   * The tokens that the extraction used. These tokens are added to the run's usage, cost and limits. Default: no
    * tokens.
    */
   readonly usage?: Usage | undefined;
-  /** The model that used the tokens, for `pricing`. Default: the provider and model of the run. */
+  /** The model that used the tokens, for `pricing`. Default: the run's provider and model. */
   readonly model?: { readonly provider: string; readonly model: string } | undefined;
 }
 
@@ -155,7 +155,7 @@ export interface CompactedMessages {
   readonly summary: string;
   /** The number of messages at the beginning of the transcript that the summary covers, including those in `kept`. */
   readonly count: number;
-  /** The indexes, in ascending order, of those of the first `count` messages that stay in requests unchanged, before the summary. */
+  /** The indexes, in ascending order, of the messages among the first `count` that stay in requests unchanged, before the summary. */
   readonly kept: readonly number[];
 }
 
@@ -164,7 +164,7 @@ export type CompactionAnswer = {
   /** The estimated tokens of the next request, before and after the compaction. Both are equal if the compaction failed. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** The usage and the cost in USD of the summary, and the model that wrote it. Absent if no request was sent. */
+  /** The summary's usage, its cost in USD, and the model that wrote it. Absent if no request was sent. */
   readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD" | "provider" | "model"> | undefined;
 } & (
   | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
@@ -175,7 +175,7 @@ export type CompactionAnswer = {
 /** The options of `detectLoops`. */
 export interface LoopDetectionOptions {
   /**
-   * The number of consecutive repetitions that make a loop. A loop is reported again at each multiple of this number. At least 2.
+   * The number of consecutive repetitions that count as a loop. A loop is reported again at each multiple of this number. At least 2.
    * Default 3.
    */
   readonly threshold?: number | undefined;
@@ -257,7 +257,7 @@ export type OutsideResult = (
 };
 
 /**
- * A value in the option `answers`. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
+ * A value in the `answers` option. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
  * then continues to wait.
  */
 export type CallDecision = ApprovalDecision | OutsideResult;
@@ -290,6 +290,6 @@ export interface ContextSource {
 export interface PreToolTextPolicy {
   /** The provider families whose models write the whole answer before their tool calls. Default: none. */
   readonly endAfterTextFamilies?: readonly string[] | undefined;
-  /** The names of tools that need no further iteration if the model wrote text before the call. Default: none. */
+  /** The names of tools that need no additional iteration if the model wrote text before the call. Default: none. */
   readonly suppressFollowUpAfterText?: readonly string[] | undefined;
 }

@@ -15,7 +15,7 @@ import type { WaitOptions } from "./wait.ts";
 /** Something that can only be answered from outside the run: an approval, a question, a late result, a timer. */
 export interface Wait {
   /**
-   * The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
+   * The key of the answer in the `answers` option. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
    * such as "call_1~2", if the wait was opened again.
    */
   readonly id: string;
@@ -70,7 +70,7 @@ export type Outcome = ToolOutcome & {
   readonly textForModel?: string | undefined;
 };
 
-/** A model request as middleware sees it. */
+/** A model request as seen by middleware. */
 export interface RequestDraft {
   readonly provider: Provider;
   /** The messages that the model gets. The run's transcript remains complete. */
@@ -95,7 +95,7 @@ export interface RequestDraft {
   readonly output?: RequestedOutput | undefined;
 }
 
-/** A call as middleware passes it to `next`. */
+/** A call as passed to `next` by middleware. */
 export interface NextCall extends ToolCall {
   /** Runs the call instead of the tool. Default: the tool runs. */
   readonly together?: JoinedRun | undefined;
@@ -190,7 +190,7 @@ export interface Hooks {
   /** Called around each model request. The outcomes of the previous calls are in `at.state.lastBatch`, in call order. */
   request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
   /**
-   * Watches the message of a request. Called inside the request's recorded step, or in a replay with its record, so the watch's functions
+   * Watches the message that a request streams. Called inside the request's recorded step, or in a replay with its record, so the watch's functions
    * must not record steps. An error ends the run.
    */
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
@@ -211,7 +211,7 @@ export interface Hooks {
    */
   ends?(state: State): Ending | undefined;
   /**
-   * Called after the calls of each message, before the run looks at messages and cancellations, with the ending that the calls have
+   * Called after the calls in each message, before the run looks at messages and cancellations, with the ending that the calls
    * caused. Returns an ending to end the run. Not called if the calls have reached `maxConsecutiveToolErrors`.
    */
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
@@ -234,7 +234,7 @@ export interface Hooks {
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
-   * Called with each event of the run. Events from its nested runs have a `path`. An error does not affect the run. It is reported once, in a
+   * Called with each event in the run. Events from its nested runs have a `path`. An error does not affect the run. It is reported once, in a
    * `listener-error` event.
    */
   on?(event: LoopEvent): void;
@@ -258,7 +258,7 @@ export interface NestingCall {
 
 /** Facts about a finished run, for `close`. */
 export interface ClosedRun {
-  /** The error of a rejected run. Such a run has sent no `run-end`. */
+  /** The error that a run was rejected with. Such a run has sent no `run-end`. */
   readonly failure?: { readonly error: unknown } | undefined;
   /** True if the run has done something that was not in its journal before. */
   readonly isNew: boolean;
@@ -270,7 +270,7 @@ export interface MessageWatch {
   call?(call: ToolCall): void;
   /** Called when the provider discards the attempt that made the calls so far. */
   discarded?(): void;
-  /** Called with the calls of the message after the stream has ended. The returned fields become part of the answer and its record. */
+  /** Called with the message's calls after the stream has ended. The returned fields become part of the answer and its record. */
   ended?(calls: readonly ToolCall[]): Promise<Partial<Answer>>;
   /** Called instead of the other functions in a replay, with the recorded answer. */
   recorded?(answer: Answer): Promise<void>;
@@ -303,7 +303,7 @@ export interface BegunCall {
 export interface RunFacts {
   readonly runId: string;
   readonly messages: readonly Message[];
-  /** Returns the current tools of the run. The array is the same object until they change. Call it after `begin` has returned. */
+  /** Returns the run's current tools. The array is the same object until they change. Call it after `begin` has returned. */
   definitions(): readonly ToolDefinition[];
   /** The options as the caller passed them. */
   readonly options: RunOptions;
@@ -322,7 +322,7 @@ export interface Recorder {
    * the run rejects with the error instead, and runs `body` again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
-  /** True if the step is recorded. Do not use it to detect a replay, because steps of this execution are recorded too. */
+  /** True if the step is recorded. Do not use it to detect a replay, because steps from this execution are recorded too. */
   isRecorded(name: string): Promise<boolean>;
   /**
    * Waits for an answer from outside. Stays pending in an execution without an answer. `what` names the kind of wait, such as
@@ -341,7 +341,7 @@ export interface Recorder {
   readonly state: State;
   readonly signal: AbortSignal;
   readonly session: Session;
-  /** The option `context` of the run. */
+  /** The run's `context` option. */
   readonly context: unknown;
   /** The key that is the same in each execution of the run. */
   readonly idempotencyKey: string;
@@ -352,7 +352,7 @@ export interface Recorder {
   /** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /**
-   * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
+   * Adds tokens and their cost to the usage, cost and limits of the run and its outer runs. Call it after the step that spent
    * them, even if the step was recorded before.
    */
   spend(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
@@ -376,7 +376,7 @@ export interface CallRecorder extends Recorder {
   /** True if an earlier execution may have recorded steps of this call. */
   readonly mayBeRecorded: boolean;
   /**
-   * Resolves when the call's message is complete. A call of an `eager` tool waits here, and continues with the other calls. Await it before
+   * Resolves when the call's message is complete. A call to an `eager` tool waits here, and continues with the other calls. Await it before
    * deciding about the call, because the message may be discarded.
    */
   afterMessage(): Promise<void>;
@@ -386,7 +386,7 @@ export interface CallRecorder extends Recorder {
    */
   end(outcome: Outcome): void;
   /**
-   * Calls another tool of the run, through the same middleware. Rejects if the call has no result. A call that ends the run also ends
+   * Calls another of the run's tools, through the same middleware. Rejects if the call has no result. A call that ends the run also ends
    * it if its error is caught.
    */
   call(tool: string, args: Json): Promise<Json>;
@@ -407,7 +407,7 @@ export interface Look {
   readonly token: string;
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly ending?: Ending | undefined;
-  /** The run's option `version`, if it has changed since it was last recorded. */
+  /** The run's `version` option, if it has changed since it was last recorded. */
   readonly codeVersion?: string | undefined;
   /** True if the newest request is repeated because the run was resumed to retry it. */
   readonly retries?: true | undefined;
@@ -415,7 +415,7 @@ export interface Look {
   readonly isExhausted?: true | undefined;
 }
 
-/** One call of a message, with its outcome. */
+/** One call in a message, with its outcome. */
 export interface EndedCall {
   readonly call: ToolCall;
   readonly outcome: Outcome;
@@ -428,7 +428,7 @@ export interface EndedCall {
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/** The assistant message of the current iteration, with its continuations so far. */
+/** The assistant message in the current iteration, with its continuations so far. */
 export interface CurrentMessage {
   readonly text: string;
   readonly reasoning: string;
@@ -477,7 +477,7 @@ export interface State {
   look: Look | undefined;
   /** The key of the newest look, and how many times the run has looked under that key. */
   lookAttempt: { readonly base: string; readonly count: number };
-  /** The newest recorded value of the option `version`. */
+  /** The newest recorded value of the `version` option. */
   codeVersion: string | undefined;
   /** The active time up to the newest record, in milliseconds. */
   activeMs: number;

@@ -61,7 +61,7 @@ export interface RequestPrefix {
   readonly bytes: number;
   /**
    * The size of the previous request to this model, or 0 for the first request of a run. With `startWith`, the first request
-   * follows the last request of the earlier run.
+   * follows the earlier run's last request.
    */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose. */
@@ -70,7 +70,7 @@ export interface RequestPrefix {
   readonly sharedBytes: number;
   readonly break?: PromptCacheBreak | undefined;
   /**
-   * The tools, the system text and the settings. Each of the three is absent if the previous request to this model had an equal
+   * The tools, the system text and the settings. Each of these is absent if the previous request to this model had an equal
    * value.
    */
   readonly tools?: readonly PartDigest[] | undefined;
@@ -126,6 +126,6 @@ export interface PromptCacheUse {
   /** The price of the usage without a cache, minus the cost, in USD. Undefined if the usage or a price is unknown. */
   readonly savedUSD: number | undefined;
   readonly breaks: readonly PromptCacheBreak[];
-  /** The final request of the run. Pass it as `startWith` to `watchPromptCache` in the next run. Undefined if there was no request. */
+  /** The run's final request. Pass it as `startWith` to `watchPromptCache` in the next run. Undefined if there was no request. */
   readonly last: LastRequest | undefined;
 }

@@ -9,14 +9,14 @@ import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 import type { StreamCache } from "./prompt-cache.ts";
 
 /**
- * The common interface of all models. An adapter implements this interface with the API of a model service, and a wrapper
+ * The common interface of all models. An adapter implements this interface with a model service's API, and a wrapper
  * implements it with another provider.
  */
 export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
-  /** The API family of the provider, for middleware that depends on the family. */
+  /** The provider's API family, for middleware that depends on the family. */
   readonly family?: string | undefined;
   /** True if the service can replace old messages with a summary on its own. Requests may then have `compactAt`. Default false. */
   readonly compacts?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface Provider {
    */
   readonly searchesTools?: boolean | undefined;
   /**
-   * True if the provider itself passes the schema of the answer to the service. Requests may then have `output`, and `system`
+   * True if the provider itself passes the answer's schema to the service. Requests may then have `output`, and `system`
    * then does not contain the instructions for the answer. Default false.
    */
   readonly structuresOutput?: boolean | undefined;
@@ -68,7 +68,7 @@ export interface ModelRequest {
    * schema in this request, the provider must add the instructions to the system text.
    */
   readonly output?: RequestedOutput | undefined;
-  /** The full transcript of the run, for wrappers that inspect the transcript. Providers must send `messages` instead. */
+  /** The run's full transcript, for wrappers that inspect the transcript. Providers must send `messages` instead. */
   readonly transcript?: RequestTranscript | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface RequestedOutput {
   readonly instructions: string;
 }
 
-/** The full transcript of the run, without masking and without the context items. */
+/** The run's full transcript, without masking and without the context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
   /** The number of messages that the caller passed to the run. These messages come first. */
@@ -101,7 +101,7 @@ export interface ModelCall {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   /**
-   * Returns true if the limits of the run allow one more request after the attempts in `spent`. A provider that may send several
+   * Returns true if the run's limits allow one more request after the attempts in `spent`. A provider that may send several
    * requests in one stream must call this method before each additional request. If the method returns false, end the stream
    * with the last attempt's failure. The run then ends because of the limit. Undefined if there are no limits.
    */
@@ -118,8 +118,8 @@ export interface ModelCall {
   note?: ((name: string, value: Json) => void) | undefined;
   /**
    * Checks a stream for `guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
-   * the stream of its inner provider never records refused text. Without such a wrapper, the loop itself checks the stream of
-   * the provider.
+   * its inner provider's stream never records refused text. Without such a wrapper, the loop itself checks the
+   * provider's stream.
    */
   guard?: ((stream: AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>) | undefined;
 }
@@ -143,7 +143,7 @@ export interface ModelSettings {
   readonly topP?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;
   readonly seed?: number | undefined;
-  /** Fields for the request body of the provider API. These fields are added last and unchanged. */
+  /** Fields for the provider API's request body. These fields are added last and unchanged. */
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 
@@ -221,10 +221,10 @@ export type ModelChunk =
   | { readonly type: "request-adjusted"; readonly changes: readonly RequestChange[] }
   /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
-  /** A thought log. The last thought log of a run becomes `result.thoughtLog`. */
+  /** A thought log. The last thought log in a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
   /**
-   * Sent by a provider that wraps other providers. Names the provider and the model of the following chunks. These names
+   * Sent by a provider that wraps other providers. Names the provider and model of the following chunks. These names
    * determine the price, and which provider may get the provider metadata.
    */
   | {
@@ -290,7 +290,7 @@ export interface StreamResult {
   readonly costUSD?: number | undefined;
   /** The sum of the known costs of its attempts in USD. Only set if `costUSD` is undefined, and some attempts have a known cost. */
   readonly knownCostUSD?: number | undefined;
-  /** The first attempt with an unknown cost. Absent if there is none, or without the option `pricing`. */
+  /** The first attempt with an unknown cost. Absent if there is none, or without the `pricing` option. */
   readonly unpriced?:
     | { readonly provider: string; readonly model: string; readonly why?: CostUnknownWhy | undefined }
     | undefined;
@@ -312,7 +312,7 @@ export interface StreamResult {
   readonly adjustments?: readonly RequestAdjustment[] | undefined;
   /** The requests as seen by `watchPromptCache`. Absent without this middleware. */
   readonly cache?: StreamCache | undefined;
-  /** The data that wrappers of the provider have added with `call.note`, by name. Absent if there is none. */
+  /** The data that wrappers around the provider have added with `call.note`, by name. Absent if there is none. */
   readonly notes?: { readonly [name: string]: Json } | undefined;
   readonly durationMs: number;
 }

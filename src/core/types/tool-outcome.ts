@@ -9,7 +9,7 @@ export interface ToolChange {
   readonly field?: string | undefined;
   /**
    * The value before the change, such as a type or a limit. `now` is the value after the change. A field is absent if there is no
-   * such value, or if changes of this `kind` have no values.
+   * such value, or if this `kind` of change has no values.
    */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
@@ -71,7 +71,7 @@ export interface ToolQuestion {
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited before, for
+   * The key of the call in `answers`: the ids of the outer calls and the call itself, joined by "/". If the call has waited before, for
    * example for its approval or for the answer to a different question, a number follows, as in `call_i0_0#2`.
    */
   readonly id: string;
@@ -170,7 +170,7 @@ export type ToolOutcome = {
   /** The arguments are not JSON. `message` is the parser's error. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
-   * `truncated`: an output limit of the model cut off the text of the call, so it did not run. `interrupted`: the call was cut off, and the
+   * `truncated`: the model's output limit cut off the call's text, so it did not run. `interrupted`: the call was cut off, and the
    * tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "limit" }

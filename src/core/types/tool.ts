@@ -88,7 +88,7 @@ export type NeedsApproval<Args = never, Context = unknown> = {
   decide(args: Args, view: ApprovalView<Context>): boolean | PromiseLike<boolean>;
 }["decide"];
 
-/** Information about a call that may need a decision. `Context` is the type of the option `context`. */
+/** Information about a call that may need a decision. `Context` is the type of the `context` option. */
 export interface ApprovalView<Context = unknown> {
   readonly callId: string;
   readonly name: string;
@@ -142,7 +142,7 @@ export interface ToolResult {
   readonly error?: string | undefined;
   /** The reason for a failure, as text for the model. If it is absent, the model gets `error`. */
   readonly message?: string | undefined;
-  /** Set to true to end the run as completed after the calls of this iteration. Default false. */
+  /** Set to true to end the run as completed after the calls in this iteration. Default false. */
   readonly endTurn?: boolean | undefined;
   /** Text, images and files for the model, in addition to `data`. The model also gets the data and content of a failed result. */
   readonly content?: readonly ContentPart[] | undefined;

@@ -23,7 +23,7 @@ type NeededContext<T extends AnyTool> = T extends {
   : unknown;
 
 /**
- * The general type `Tool` has the context `never`, because it accepts tools with any context. The option `context` then has the
+ * The general type `Tool` has the context `never`, because it accepts tools with any context. The `context` option then has the
  * type `unknown`.
  */
 type KnownContext<Context> = [Context] extends [never] ? unknown : Context;
@@ -31,13 +31,13 @@ type KnownContext<Context> = [Context] extends [never] ? unknown : Context;
 /** The default context of a tool type: the general type `Tool` includes tools with any context, and `Tool<Args>` needs none. */
 export type ContextFor<Args> = [Args] extends [never] ? never : unknown;
 
-/** The option `context`, which is required if a tool needs it. */
+/** The `context` option, which is required if a tool needs it. */
 export type ContextOption<T extends AnyTool> =
   unknown extends ContextOf<T>
     ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
-/** The option `context` of a run that by default uses the context `Outer`. Required if the tools need a different context from `Outer`. */
+/** The `context` option of a run that by default uses the context `Outer`. Required if the tools need a different context from `Outer`. */
 export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [ContextOf<T>]
   ? {
       /** The value that the tools read as `context.context`. Default: the outer context. */ readonly context?:
@@ -106,7 +106,7 @@ export interface RunCallFacts {
 }
 
 /**
- * One call of a run, with its result. If the run's tools are known and `outcome` is "completed", `name` selects the types of
+ * One call in a run, with its result. If the run's tools are known and `outcome` is "completed", `name` selects the types of
  * `args` and `result`. With any other outcome, both are `Json`.
  */
 export type RunCall<T extends AnyTool = AnyTool> = CompletedCall<T> | UncompletedCall;

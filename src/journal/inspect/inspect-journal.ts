@@ -24,7 +24,7 @@ export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
 /** The state of a run as recorded in its journal, as JSON data. */
 export interface JournalInspection {
-  /** The run's option `runId`. Undefined if it was not set, or if the run has not started. */
+  /** The run's `runId` option. Undefined if it was not set, or if the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
   /** Why the run ended or is suspended. Undefined for a run with the status `not-started` or `running`. */
@@ -58,9 +58,9 @@ export interface JournalInspection {
   readonly handoffs: readonly Handoff[] | undefined;
   /** The time at which the run last looked for messages, in milliseconds on its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
-  /** The option `version` of the code that started the run. Undefined if this option was not set. */
+  /** The `version` option of the code that started the run. Undefined if this option was not set. */
   readonly version: string | undefined;
-  /** The option `version` of the code that most recently began or ended an iteration of the run. */
+  /** The `version` option of the code that most recently began or ended an iteration in the run. */
   readonly lastVersion: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface JournalInspection {
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
  * - "invalid-option" if the argument is neither a path nor a journal
- * - "journal-mismatch" for records in a different version of the format
+ * - "journal-mismatch" for records in a different format version
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
  *

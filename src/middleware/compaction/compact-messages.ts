@@ -167,7 +167,7 @@ export interface SummaryOptions {
   readonly provider?: Provider | undefined;
   /** The maximum number of tokens that the model writes in one summary request. Default 4,000. */
   readonly maxOutputTokens?: number | undefined;
-  /** The maximum cost of one compaction in USD, as computed by the run's option `pricing`. Default: no limit. */
+  /** The maximum cost of one compaction in USD, as computed by the run's `pricing` option. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
   /** More instructions for the model, in addition to the built-in ones. Default: none. */
   readonly instructions?: string | undefined;

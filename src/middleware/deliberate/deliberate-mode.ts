@@ -140,22 +140,22 @@ export interface DeliberateModeOptions {
    */
   readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
   /**
-   * Tools that declare `triggers`, as an array or a registry. The declarations are read once. Triggers in the option `triggers`
+   * Tools that declare `triggers`, as an array or a registry. The declarations are read once. Triggers in the `triggers` option
    * replace those that the tool with this name declares. Required without `triggers`.
    */
   readonly tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry | undefined;
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
   /**
-   * Follow-up phrases. If a user's text consists of the words of a follow-up phrase, the tools of the previous request are visible
-   * again. Default: English phrases, such as "do it again".
+   * Follow-up phrases. If a user's text consists of the words of a follow-up phrase, the tools from the previous request are
+   * visible again. Default: English phrases, such as "do it again".
    */
   readonly followUps?: readonly string[] | undefined;
   /** The maximum number of conversations to remember. The least recently used conversation is dropped first. Default 10,000. */
   readonly maxConversations?: number | undefined;
 }
 
-/** Makes tools visible only if the user asks for them. Created by `createDeliberateMode`. */
+/** Shows tools only if the user asks for them. Created by `createDeliberateMode`. */
 export interface DeliberateMode {
   /** The invalid triggers, which are ignored. */
   readonly problems: readonly TriggerProblem[];
@@ -248,7 +248,7 @@ const maxLookBackLength = 20;
  * Creates a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
  * gate for that turn. Pass the gate to `gateTools`. The gate allows:
  *
- * - tools with a trigger in the text (triggers come from the option `triggers` and from the trait `triggers` of `tools`),
+ * - tools with a trigger in the text (triggers come from the `triggers` option and from the `triggers` trait of `tools`),
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
  * - if the text is a follow-up phrase, the tools with a trigger in the newest text in `recent` that contains any trigger.
  *

@@ -8,7 +8,7 @@ export interface CheckContext<Context = unknown> {
   readonly runId: string;
   readonly iteration: number;
   readonly session: Session;
-  /** The value of the run's option `context`. */
+  /** The value of the run's `context` option. */
   readonly context: Context;
   /** Aborted if the run ends, or if the check takes longer than `timeouts.callbackMs`. */
   readonly signal: AbortSignal;
@@ -82,7 +82,7 @@ export interface CheckSpending {
 }
 
 interface Spending {
-  /** The tokens that the check used. They count towards the usage, the cost and the limits of the run. Default: none. */
+  /** The tokens that the check used. They count towards the run's usage, cost and limits. Default: none. */
   readonly spent?: CheckSpending | undefined;
 }
 

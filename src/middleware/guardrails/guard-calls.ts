@@ -31,7 +31,7 @@ interface Verdict {
   /** The rewritten arguments. */
   readonly rewritten?: { readonly args: Json } | undefined;
   readonly denial?: Extract<ApprovalDecision, { readonly kind: "deny" }> | undefined;
-  /** The error of a check that failed. */
+  /** The error from a failed check. */
   readonly failed?: PlainError | undefined;
 }
 

@@ -9,7 +9,7 @@ import { type OutputGate, StoppedStream } from "./output-gate.ts";
 
 /** The checks for the newest request. */
 export interface Guarding {
-  /** Resolves to the records of the input checks. Undefined if the request has no new input. */
+  /** Resolves to the input checks' records. Undefined if the request has no new input. */
   readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
   /** Creates the gate for the output. Undefined if there are no output checks. */
   readonly createGate: ((call: ModelCall) => OutputGate) | undefined;

@@ -7,7 +7,7 @@ import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";
 
-/** The options of `guardrails`. `Context` is the type of the run's option `context`. */
+/** The options of `guardrails`. `Context` is the type of the run's `context` option. */
 export interface GuardrailOptions<Context = unknown> {
   /** The checks for the user's input. They run at the same time. Default: none. */
   readonly input?: readonly InputCheck<Context>[] | undefined;
@@ -35,7 +35,7 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks the input, the output and the tool calls of a run. Put it before `approve`: then a refused call needs no approval. In events and
+ * Checks a run's input, output and tool calls. Put it before `approve`: then a refused call needs no approval. In events and
  * results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request that has new user messages, such as the first. Until all checks have passed, no part of

@@ -3,9 +3,9 @@
 import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../../core/index.ts";
 import type { HistoryFilter } from "./filter-history.ts";
 
-/** Facts about the run for an agent's system prompt. `Context` is the type of the run's option `context`. */
+/** Facts about the run for an agent's system prompt. `Context` is the type of the run's `context` option. */
 export interface AgentFacts<Context = unknown> {
-  /** The value of the run's option `context`. */
+  /** The value of the run's `context` option. */
   readonly context: Context;
   readonly session: Session;
 }
@@ -18,26 +18,26 @@ export type AgentSystem = {
 
 /** One agent in a run. */
 export interface AgentOptions {
-  /** Describes the tasks of this agent. The other agents read this description to decide when to hand over. */
+  /** Describes this agent's tasks. The other agents read this description to decide when to hand over. */
   readonly description: string;
   /**
    * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
-   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run needs the option `context` of the type `App`.
-   * Default: the run's option `system`.
+   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run needs a `context` option of type `App`.
+   * Default: the run's `system` option.
    */
   readonly system?: string | AgentSystem | undefined;
   /**
-   * The agent's tools. A string is the name of a tool in the run's option `tools`, for example from a registry. The agent
+   * The agent's tools. A string is the name of a tool in the run's `tools` option, for example from a registry. The agent
    * also has those of the run's tools that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
   /** The names of the agents to which this agent may hand over. Default: none. */
   readonly handoffs?: readonly string[] | undefined;
-  /** The agent's provider. Default: the run's option `provider`. */
+  /** The agent's provider. Default: the run's `provider` option. */
   readonly provider?: Provider | undefined;
-  /** The agent's model settings. Default: the run's option `modelSettings`. */
+  /** The agent's model settings. Default: the run's `modelSettings` option. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Limits which tools the agent may call. Default: the run's option `toolChoice`. */
+  /** Limits which tools the agent may call. Default: the run's `toolChoice` option. */
   readonly toolChoice?: ToolChoice | undefined;
   /**
    * A filter for the messages before the handoff to this agent, for example `withoutToolCalls`. Default: the agent sees all

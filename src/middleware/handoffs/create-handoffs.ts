@@ -36,7 +36,7 @@ export type ToolsOf<A extends Agents> = {
     : never;
 }[keyof A];
 
-/** The type of the context that the `system` functions of the agents need. */
+/** The type of the context that the agents' `system` functions need. */
 export type SystemContextOf<A extends Agents> = (
   { [Name in keyof A]: NeededBySystem<A[Name]["system"]> }[keyof A] extends infer Needed
     ? Needed extends (context: never) => void
@@ -55,7 +55,7 @@ type NeededBySystem<System> = System extends (facts: infer Facts) => string
 
 /** The agents that a run may continue as. Created by `createHandoffs`. */
 export interface Handoffs extends Middleware {
-  /** All tools of the agents, and the tools for handoffs. The middleware adds them to the run. */
+  /** All of the agents' tools, and the tools for handoffs. The middleware adds them to the run. */
   readonly tools: readonly Tool[];
   /**
    * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from its last run's result. Returns
@@ -92,9 +92,9 @@ const agentChecks: Checks<AgentOptions> = {
 };
 
 /**
- * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the system
- * prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. The
- * middleware adds the tools of all agents to the run. To get their types in the result, also pass `tools: agents.tools`.
+ * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the new
+ * agent's system prompt, tools and provider. Each agent gets a `transfer_to_NAME` tool for each agent in its `handoffs`. The
+ * middleware adds all agents' tools to the run. To get their types in the result, also pass `tools: agents.tools`.
  *
  * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last
  * handoff. Each handoff emits a `handoff` event, and `result.agent` is the last agent.
@@ -142,7 +142,7 @@ function refuseTarget(name: string, target: string, agents: ReadonlyMap<string, 
   return new LoopError("invalid-option", { option: `agents.${name}.handoffs`, expected, received });
 }
 
-/** Returns the tools of all agents and the handoff tools. Several agents may have the same tool. */
+/** Returns all agents' tools and the handoff tools. Several agents may have the same tool. */
 function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[] {
   const byName = new Map<string, Tool>();
   const add = (tool: Tool): void => {

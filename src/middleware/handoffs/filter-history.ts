@@ -88,7 +88,7 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 
 /**
  * Reads a filter's result. Removes assistant messages from its end, because the model has to answer a user message. If no
- * message is left, returns the last user message of `before`, because a request needs a message.
+ * message is left, returns the last user message in `before`, because a request needs a message.
  */
 function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {
   if (!Array.isArray(filtered))

@@ -176,8 +176,8 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as read by `createPartialOutput`. `partialOutputs` reads the events of
- * `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then returns the result with the validated value.
+ * Yields the partial values of the answer while it streams, as read by `createPartialOutput`. `partialOutputs` reads the events
+ * from `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then returns the result with the validated value.
  * Leaving the `for await` loop early stops the run.
  *
  * @example

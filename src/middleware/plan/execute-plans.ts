@@ -33,7 +33,7 @@ export interface ExecutedCommand {
 }
 
 /**
- * Runs all commands of a plan, and returns one record for each command, in the same order. `tool_kwargs` are the validated
+ * Runs all commands in a plan, and returns one record for each command, in the same order. `tool_kwargs` are the validated
  * arguments. If the function throws, all commands have failed.
  */
 export type PlanExecutor = (plan: {
@@ -42,7 +42,7 @@ export type PlanExecutor = (plan: {
 }) => readonly ExecutedCommand[] | PromiseLike<readonly ExecutedCommand[]>;
 
 /**
- * Runs the commands of plans with `executor` instead of their tools. Called once for all commands of an iteration that may run, after
+ * Runs the commands of plans with `executor` instead of their tools. Called once for all commands in an iteration that may run, after
  * their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls to agent
  * tools and other durable tools. Tools with `eager` do not begin while their message streams.
  *

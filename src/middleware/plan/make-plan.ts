@@ -166,7 +166,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Calls the option `prompt`, and checks its result, because a missing string would be sent as "undefined". */
+/** Calls the `prompt` option, and checks its result, because a missing string would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   dropPromise(made);

@@ -117,7 +117,7 @@ export class PlanScanner {
     return at + 1;
   }
 
-  /** Looks for the beginning of a second object, which makes the plan ambiguous. */
+  /** Looks for the beginning of a second object, which would make the plan ambiguous. */
   #seekMore(text: string, from: number): number {
     if (this.#hasMore) return text.length;
     if (!this.#hasBrace) {

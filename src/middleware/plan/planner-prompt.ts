@@ -14,7 +14,7 @@ export interface PlannerInput extends PlanRounds {
   readonly conversation: readonly Message[];
 }
 
-/** The second argument of a planning function, with the signal and the heartbeat of the iteration. */
+/** The second argument of a planning function, with the iteration's signal and heartbeat. */
 export interface PlannerPorts {
   /** Aborted when the iteration is cancelled. */
   readonly signal: AbortSignal;

@@ -101,7 +101,7 @@ export interface PlannerOptions {
   readonly planner?: Planner | undefined;
   /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
-  /** Set to `false` to read every plan to its end. By default, the stream of a plan is closed when the plan says "response". */
+  /** Set to `false` to read every plan to its end. By default, a plan's stream is closed when the plan says "response". */
   readonly closesEarly?: boolean | undefined;
 }
 
@@ -131,8 +131,8 @@ const instruction =
  * reads the earlier rounds from the transcript. A run can therefore be resumed like any other run.
  *
  * The plan is kept in the provider metadata of its message, and is never sent as text. `planLogs(result)` returns all commands with
- * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the
- * stream of a plan is closed early, the tokens of the plan are estimated, unless the service reported them.
+ * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If a
+ * plan's stream is closed early, the plan's tokens are estimated, unless the service reported them.
  *
  * The new provider has the `id`, `model` and `family` of `provider`, but not `compacts`.
  *

@@ -11,7 +11,7 @@ export interface BodyParts {
 }
 
 /**
- * Reads a body of the Anthropic, Chat Completions, Responses or Google API, or the call options of an AI SDK model. Returns
+ * Reads a request body for the Anthropic, Chat Completions, Responses or Google API, or the call options of an AI SDK model. Returns
  * undefined if the body has no messages.
  */
 export function readBody(body: unknown): BodyParts | undefined {

@@ -233,7 +233,7 @@ function listParameters(schema: unknown): readonly string[] {
 export interface ToolSearchOptions {
   /**
    * The tools to defer: `true` for all tools, or a function that returns true for each tool to defer. The function is called once
-   * for each definition. Its result replaces the tool's trait `deferred`. Default: the tools with the trait `deferred`.
+   * for each definition. Its result replaces the tool's `deferred` trait. Default: the tools with the `deferred` trait.
    */
   readonly defer?: true | ((definition: ToolDefinition) => boolean) | undefined;
   /** The maximum number of tools that one search finds and loads. From 1 to 50. Default 5. */
@@ -272,7 +272,7 @@ interface Table {
 }
 
 /**
- * Creates a registry with all tools of `source`, and the tool `find_tools` if any of them is deferred. The model sees a deferred
+ * Creates a registry with all tools of `source`, and the `find_tools` tool if any of them is deferred. The model sees a deferred
  * tool only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
  * parameters of the deferred tools. Loaded tools are added at the end of the tool list in the next request, so that the service can still use its
  * cache for the tools before them.

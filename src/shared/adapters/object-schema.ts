@@ -111,7 +111,7 @@ function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
 interface Shape {
   readonly properties: ReadonlyMap<string, unknown>;
   readonly required: ReadonlySet<string>;
-  /** The keyword `additionalProperties`. */
+  /** The `additionalProperties` keyword. */
   readonly rest: unknown;
   /** All other keywords. */
   readonly keywords: UnknownRecord;
@@ -123,7 +123,7 @@ interface Shape {
 const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as const;
 
 /**
- * Makes a tool's schema acceptable to all services: its root becomes a plain object with `properties`. OpenAI and Anthropic refuse
+ * Converts a tool's schema so that all services accept it: its root becomes a plain object with `properties`. OpenAI and Anthropic refuse
  * unions and references at the root (github.com/vercel/ai/issues/21350, github.com/anthropics/claude-code/issues/27337), and MiniMax
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *

@@ -139,7 +139,7 @@ export class Answer {
     pushError(error, this.out);
   }
 
-  /** Ignores further events. */
+  /** Ignores any more events. */
   close(): void {
     this.isOver = true;
     this.isClosed = true;

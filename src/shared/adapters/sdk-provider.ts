@@ -109,7 +109,7 @@ function fitCall(chunk: CallReadyChunk, tool: ToolDefinition | undefined): CallR
   return args === chunk.args ? chunk : { ...chunk, args };
 }
 
-/** The fields that describe a provider, and its adapter's option `errorWords`. */
+/** The fields that describe a provider, and its adapter's `errorWords` option. */
 export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
   /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
@@ -273,7 +273,7 @@ export function toSettingFields(settings: ModelSettings, names?: SettingNames): 
 }
 
 /**
- * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also give access to the response. For these
+ * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also provide access to the response. For these
  * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
  * stream. `watch` receives all bytes of such a response. Events without data are removed.
  */

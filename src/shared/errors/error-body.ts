@@ -95,7 +95,7 @@ function readRecord(body: UnknownRecord, place: Place): string | undefined {
   return `${own}${name === "" ? "" : ` (${name})`}: ${reason}`;
 }
 
-/** Reads an error whose name is the key, as in events of Bedrock streams: `{ throttlingException: { message } }`. */
+/** Reads an error whose name is the key, as in Bedrock stream events: `{ throttlingException: { message } }`. */
 function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
   const key = Object.keys(body).find((candidate) => candidate.endsWith("Exception"));
   if (key === undefined) return undefined;

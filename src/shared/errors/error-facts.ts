@@ -87,7 +87,7 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
 }
 
 /**
- * Rewrites messages of the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status before
+ * Rewrites messages from the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status before
  * other text.
  */
 function explainSilence(message: string | undefined, status: number | undefined): string {

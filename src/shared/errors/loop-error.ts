@@ -129,8 +129,8 @@ export interface LoopErrorDetails {
   /** A conversation has a live run, or is being changed, in this or another process. */
   readonly "conversation-busy": { readonly conversation: string };
   /**
-   * A method of a conversation cannot be used now. In the message, `problem` follows the id of the conversation. `calls` is set if
-   * calls of the last run wait for decisions or results.
+   * A method of a conversation cannot be used now. In the message, `problem` follows the conversation's id. `calls` is set if
+   * calls in the last run are waiting for decisions or results.
    */
   readonly "conversation-refused": {
     readonly conversation: string;

@@ -7,7 +7,7 @@ import { type Check, refuseOption } from "./check-fields.ts";
 import type { ErrorWord } from "./error-words.ts";
 import { defaultRetryable, isCode } from "./provider-error.ts";
 
-/** The check for the option `errorWords`. */
+/** The check for the `errorWords` option. */
 export const errorWordsCheck: Check = [
   'an array such as [{ pattern: /input too big/i, code: "context-too-long" }], each with a RegExp and a provider error code',
   (value) =>

@@ -26,7 +26,7 @@ import { isProviderError, providerError } from "./provider-error.ts";
  * The message is the reason that the service gives. If a gateway passes on another service's error, the message contains that service's
  * reason. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
  *
- * The header `x-should-retry` overrides `retryable`. The result never contains a header, a body or a credential.
+ * The `x-should-retry` header overrides `retryable`. The result never contains a header, a body or a credential.
  *
  * @example
  * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }

@@ -4,8 +4,8 @@ import { isRecord, type UnknownRecord } from "../guards.ts";
 import { listOf, recordOf, textOf } from "../plain-error.ts";
 
 /**
- * Reads `retry-after-ms`, otherwise `retry-after`, which is a number of seconds or a date. A date is compared with the header
- * `date`. Returns milliseconds.
+ * Reads `retry-after-ms`, otherwise `retry-after`, which is a number of seconds or a date. A date is compared with the `date`
+ * header. Returns milliseconds.
  */
 export function readRetryAfter(headers: unknown): number | undefined {
   const ms = toNumber(headerOf(headers, "retry-after-ms"));

@@ -131,8 +131,8 @@ export class HistoryDraft {
   }
 
   /**
-   * Returns the transcript and the lost content. Finds lost content by converting each message back to the format of the history
-   * and comparing the two.
+   * Returns the transcript and the lost content. Finds lost content by converting each message back to the history's format and
+   * comparing the two.
    */
   finish(write: PieceWriter | undefined, system = ""): ReadHistory {
     const units = this.#units.map((unit) => ({ pieces: unit.pieces, messages: toMessages(unit) }));

@@ -175,7 +175,7 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
  * Creates a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path or
- * a `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette for
+ * a `Cassette`; missing folders in a path are created. An existing recording is overwritten immediately. Use one cassette for
  * each provider. A cassette can record any number of runs.
  *
  * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown errors

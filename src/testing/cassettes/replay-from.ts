@@ -74,7 +74,7 @@ export interface ReplayOptions {
 }
 
 interface PlayOptions extends ReplayOptions {
-  /** Called before the replay waits until the signal of its call fires. Default: none. */
+  /** Called before the replay waits until its call's signal fires. Default: none. */
   readonly onSilence?: (() => void) | undefined;
 }
 
@@ -90,7 +90,7 @@ const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timin
  * the Error's message.
  *
  * Recorded errors are thrown again as provider errors. If the signal fired during the recording, or the reader stopped while it waited for
- * a chunk, the replay waits at that point until the signal of its own call fires.
+ * a chunk, the replay waits at that point until its own call's signal fires.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
  * the file is damaged, throws an Error with the line number.

@@ -21,7 +21,7 @@ export interface StrictOptions {
    */
   readonly answers?: StrictAnswers | undefined;
   /**
-   * True to simulate every known oddity in the streams of this service. A number is a seed that chooses some of them for each answer. A
+   * True to simulate every known oddity in this service's streams. A number is a seed that chooses some of them for each answer. A
    * list names Chat Completions oddities, which may be those of other services. Oddities that exclude each other take turns from call to
    * call. The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the API's
    * documentation.
@@ -66,7 +66,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
 }
 
 /**
- * Creates a fake model service with the API of a real one. It refuses each request that breaks a rule of the real service, with the same
+ * Creates a fake model service with the API of a real one. It refuses each request that breaks one of the real service's rules, with the same
  * status and error body, and answers all others from a script. docs/service-rules.md lists the rules.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message in `answers` is invalid.

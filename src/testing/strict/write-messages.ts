@@ -91,7 +91,7 @@ function toMessage({ key, model, counts: { input, cached } }: Answer): UnknownRe
   };
 }
 
-/** Writes an answer as a stream. `report` is the field `input_transformations`, for a request that asked for it. */
+/** Writes an answer as a stream. `report` is the `input_transformations` field, for a request that asked for it. */
 export function writeMessages(answer: Answer, report: object): readonly Frame[] {
   const { finish, counts } = answer;
   const frames: Frame[] = [

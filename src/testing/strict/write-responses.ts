@@ -82,7 +82,7 @@ function toEndedResponse({ finish, key, model, counts }: Answer, output: readonl
   };
 }
 
-/** Writes an answer as a stream. `report` is the field `input_transformations`. */
+/** Writes an answer as a stream. `report` is the `input_transformations` field. */
 export function writeResponses(answer: Answer, report: object): readonly Frame[] {
   const begun = { ...toEndedResponse(answer, []), status: "in_progress", incomplete_details: null, usage: null };
   const frames: Frame[] = [toEvent("response.created", { response: begun })];

@@ -118,7 +118,7 @@ export interface AgentToolFields<
    */
   readonly prepare: (args: Args, context: ToolContext<Context>) => PreparedOptions<T, Own> | PromiseLike<PreparedOptions<T, Own>>;
   /**
-   * Set to true to send the nested run's text to the user's stream, in `tool-emit` events of this call. Parts that its tools emit are then
+   * Set to true to send the nested run's text to the user's stream, in `tool-emit` events for this call. Parts that its tools emit are then
    * passed on too. Default false.
    */
   readonly emitText?: boolean | undefined;
@@ -153,15 +153,15 @@ export type DefineAgentTool<Context> = <
 
 /**
  * Defines a tool whose calls are nested runs, one level deeper than the outer run. A nested run has its own tools and limits, and
- * shares what is left of the outer run's token and tool-call limits. Its usage is added to the usage of the outer run. Listeners of
- * the outer run receive the events of the nested run, with a `path`.
+ * shares what is left of the outer run's token and tool-call limits. Its usage is added to the outer run's usage. Listeners on
+ * the outer run receive the nested run's events, with a `path`.
  *
  * `timeouts.toolMs` does not apply to these calls. To limit their time, set `limits.wallClockMs` of the nested run. The nested
  * run ends and is resumed together with the outer run. If the nested run stops, fails or times out, the call fails, and the outer
  * run continues. A call that would exceed `limits.maxDepth` also fails.
  *
  * `defineAgentTool<App>()` returns a `defineAgentTool` for tools whose `context.context` is an `App`, like `defineTool<App>()`. If
- * tools of the nested run need a context and `prepare` returns none, the outer run must have that context.
+ * the nested run's tools need a context and `prepare` returns none, the outer run must have that context.
  *
  * Throws LoopError "invalid-tool" if the fields are invalid. The only tool traits that an agent tool may have are `sequential`,
  * `requiresFollowUp`, `needsApproval` and `triggers`.

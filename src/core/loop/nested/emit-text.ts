@@ -5,7 +5,7 @@ import type { ToolContext } from "../../types/loop-options.ts";
 type Emit = (part: EmittedPart) => void;
 
 /**
- * Returns a function that takes the events of a nested run, and passes the run's text and the parts that its tools emit to `emit`.
+ * Returns a function that takes a nested run's events, and passes the run's text and the parts that its tools emit to `emit`.
  * Holds back the text of an attempt that may be discarded until the attempt is accepted, because emitted text cannot be removed
  * from a page.
  */
@@ -37,7 +37,7 @@ function passes({ type }: LoopEvent): boolean {
   return passing.some((name) => name === type);
 }
 
-/** Makes a part's id unique: two calls of the nested run may use the same id, but their parts must not replace each other. */
+/** Makes a part's id unique: two calls in the nested run may use the same id, but their parts must not replace each other. */
 function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }
@@ -55,7 +55,7 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
 
 /**
  * Creates an emitter for a nested run that sends the run's text to the user's stream, as parts of the call that `context` belongs to. The
- * emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the option `events` of `runNested`. For an agent
+ * emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the `events` option to `runNested`. For an agent
  * tool, set `emitText` instead.
  *
  * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.

@@ -27,13 +27,13 @@ type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempoten
 
 /**
  * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The
- * nested run shares the remaining tokens, cost and tool calls of the outer run, and its usage counts for both runs. Listeners of the outer
- * run also get the events of the nested run, with a `path`. `name` distinguishes parallel nested runs in one call.
+ * nested run shares the outer run's remaining tokens, cost and tool calls, and its usage counts for both runs. Listeners on the outer
+ * run also get the nested run's events, with a `path`. `name` distinguishes parallel nested runs in one call.
  *
  * In a tool with `durable: true` and in a hook, the nested run uses the outer run's journal, and is resumed together with the outer run. In
  * an ordinary tool, it ends no later than the call, and its steps are not recorded.
  *
- * Rejects with LoopError "depth-exceeded", and with the errors of `runToolLoop`.
+ * Rejects with LoopError "depth-exceeded", and with the errors that `runToolLoop` rejects with.
  *
  * @example
  * const { text } = await runNested(context, { messages: [{ role: "user", content: "Check this answer." }] });
@@ -169,7 +169,7 @@ function spendingOf({
 /** The results whose unsent messages have already been returned to the outer run's caller. */
 const given = new WeakSet<LoopResult>();
 
-/** Returns a nested run's unsent messages to the caller of the outer run. */
+/** Returns a nested run's unsent messages to the outer run's caller. */
 export function giveBack(context: object, result: LoopResult): void {
   const activity = insideOf(context) as Activity | undefined;
   if (activity !== undefined) giveBackTo(activity, result);

@@ -33,7 +33,7 @@ interface Asking<Answer> {
   readonly options: WaitOptions<Answer>;
 }
 
-/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts that were shown have changed. */
+/** Reads the answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts that were shown have changed. */
 export async function findAnswer<Answer>(
   past: AnsweredRun,
   activity: Activity,

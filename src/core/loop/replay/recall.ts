@@ -12,7 +12,7 @@ import { findOwn } from "../shown-tools.ts";
 
 export type ToolChanges = ReadonlyMap<string, readonly ToolChange[]>;
 
-/** Restores the tools of a recorded request. Returns the changes of the called tools since then, by tool name. */
+/** Restores the tools of a recorded request. Returns the changes to the called tools since then, by tool name. */
 export function recallTools(run: Run, answer: Answer): ToolChanges {
   const live = run.registered;
   const calls = [...run.state.current.calls, ...answer.calls];
@@ -50,8 +50,8 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
 }
 
 /**
- * Reads what the records say about the calls of a message. Throws LoopError "tools-changed" if a tool has changed in a way that
- * is incompatible with a call that has not run, unless the option `allowToolChange` allows each change. A call that waited for its
+ * Reads what the records say about the calls in a message. Throws LoopError "tools-changed" if a tool has changed in a way that
+ * is incompatible with a call that has not run, unless the `allowToolChange` option allows each change. A call that waited for its
  * approval needs a new decision anyway, so only the removal of its tool is an error.
  */
 export async function recallCalls(

@@ -50,7 +50,7 @@ export class RunPast implements AnsweredRun, CallPast {
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
   isRecalling = false;
-  /** True if effects of an earlier execution were replayed, and the event that ends the replay has not been sent yet. */
+  /** True if effects from an earlier execution were replayed, and the event that ends the replay has not been sent yet. */
   #hasReplayed = false;
   #close: Close | undefined;
 
