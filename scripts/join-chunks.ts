@@ -61,8 +61,9 @@ const markEnabling: Plugin = {
   }),
 };
 
-/** The entries whose functions check options, and that programs import without `turnwright`. */
+/** The command, and the entries whose functions check options and that programs import without `turnwright`. */
 const explained: ReadonlySet<string> = new Set([
+  "cli",
   "testing",
   "conversation",
   "evals",
@@ -81,7 +82,10 @@ const explainEntries: Plugin = {
   name: "explain-entries",
   transform: (code, id) =>
     explained.has(basename(id, ".js"))
-      ? { code: `import { explainErrors } from "./index.js";\n${code}\nexplainErrors();\n`, map: null }
+      ? {
+          code: code.replace(/^(#!.*\n)?/, '$1import { explainErrors } from "./index.js";\n') + "\nexplainErrors();\n",
+          map: null,
+        }
       : undefined,
 };
 

@@ -67,7 +67,7 @@ function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Acce
   };
 }
 
-/** Converts content to blocks. Omits blank texts, because the service rejects them. */
+/** Converts content to blocks. Omits blank text, because the service rejects it. */
 export function toBlocks(content: string | readonly ContentPart[]): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
   return content.flatMap((part) => {

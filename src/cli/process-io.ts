@@ -41,7 +41,7 @@ interface Opener {
 
 type Self = Pick<NodeJS.Process, "argv" | "execArgv" | "execPath">;
 
-/** Runs this program again, with the same options of Node. */
+/** Runs this program again with the same Node options. */
 export function startSelf(args: readonly string[], { cwd, env, note, signal }: SelfRun, from: Self = process): Promise<number> {
   const [, program = ""] = from.argv;
   const child = spawn(from.execPath, [...from.execArgv, program, ...args], {

@@ -40,7 +40,7 @@ export function waitingError(
   });
   const more = calls.length > maxNamed ? ` and ${calls.length - maxNamed} more` : "";
   const advice = `Send the decisions with "resume", end the calls with "${end}", or set "whenSuspended" to "deny" or "queue"`;
-  const problem = `has calls that wait: ${named.join(", ")}${more}. ${advice}`;
+  const problem = `has calls that are still waiting: ${named.join(", ")}${more}. ${advice}`;
   return new LoopError("conversation-refused", { conversation, problem, calls });
 }
 

@@ -90,7 +90,7 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
   const list = `Values: ${written.join(", ")}.`;
   return {
     ...rest,
-    // If `enum` keeps no string and the schema names no type, values may have any type.
+    // If no strings are left in `enum` and the schema specifies no type, values may have any type.
     ...((schema["type"] !== undefined || kept.length > 0) && { type }),
     description: typeof description === "string" && description !== "" ? `${description}\n${list}` : list,
     ...(kept.length > 0 && { enum: kept }),

@@ -22,7 +22,7 @@ function createRanged(bytes: Uint8Array, onRead: () => void = () => {}): Ranged 
   return { reads, closes, text: { bytes: bytes.length, version: "1", read, close: () => void closes.push(1) } };
 }
 
-describe("a custom source of createResultCache", () => {
+describe("a custom source for createResultCache", () => {
   it("receives each id that has no stored result", async () => {
     const asked: string[] = [];
     const none = own((id) => void asked.push(id));

@@ -100,7 +100,7 @@ describe("a hook that waits for its own promise", () => {
   it.for<[kind: string, watch: object, resumed: boolean]>([
     ["ended", { ended: never }, false],
     ["recorded", { recorded: never }, true],
-  ])("ends the run after callbackMs: stream with %s", async ([, watch, isResumed]) => {
+  ])("ends the run after callbackMs (method of the hook stream: %s)", async ([, watch, isResumed]) => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => watch }] });
     if (isResumed) await run({ middleware: [{ name: "own", stream: () => ({}) }] });
     const running = run({ timeouts: { callbackMs: 1_000 } });

@@ -143,7 +143,7 @@ describe("runLog", () => {
     ],
   ];
 
-  it.for(setups)("does not change the result and the events of a run with %s", async ([, create]) => {
+  it.for(setups)("does not change the result or the events of a run with %s", async ([, create]) => {
     const play = async (wrap: Wrap): Promise<Played> => {
       const { script = [], ...more } = create();
       const recording = recordEvents();
@@ -158,7 +158,7 @@ describe("runLog", () => {
     expect(parseRunLog(log.text()).runs).toHaveLength(1);
   });
 
-  it("does not change the result and the events of a resumed run", async () => {
+  it("does not change the result or the events of a resumed run", async () => {
     const options: LoopOptions = {
       provider: createMockProvider(({ iteration }) => (iteration < 2 ? toolCall("look_up") : text("Done."))),
       tools: [lookUp],

@@ -1,6 +1,8 @@
 // A program that imports an entry without `turnwright` reads what is wrong with an option, not JSON.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
@@ -36,4 +38,16 @@ it.for(calls)("turnwright/%s alone: %s(%s) says what is wrong", ([entry, name, a
     run("commonjs", `const { ${name} } = require(${specifier}); ${call}`),
   ];
   for (const message of said) expect(message).toMatch(expected);
+});
+
+it("turnwright eval shows the text of an error without credentials, and all else of it", () => {
+  const error = "provider-error: The key sk-ant-api03-abcdefghijklmnop is wrong";
+  const evaluation = `export const a = { name: "a", cases: [{ id: "a" }], run() { throw new Error("${error}"); }, check: () => true };`;
+  writeFileSync(join(installed.folder, "a.eval.mjs"), evaluation);
+  const command = join(installed.folder, "node_modules/turnwright/dist/cli.js");
+  const { stdout, stderr } = spawnSync(process.execPath, [command, "eval", "a.eval.mjs"], {
+    cwd: installed.folder,
+    encoding: "utf8",
+  });
+  expect(stdout + stderr).toContain("provider-error: The key [redacted] is wrong");
 });

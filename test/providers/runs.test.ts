@@ -58,7 +58,7 @@ describe("withFallback", () => {
   });
 });
 
-describe("the usage of attempts of withFallback", () => {
+describe("usage of withFallback", () => {
   const prices: ReadonlyMap<string, number> = new Map([
     ["a a-1", 1],
     ["b b-1", 10],
@@ -66,7 +66,7 @@ describe("the usage of attempts of withFallback", () => {
   const pricing: Pricing = ({ totalTokens }, { provider, model }) =>
     totalTokens * (prices.get(`${provider} ${model}`) ?? Number.NaN);
 
-  it("is counted for every attempt, at the prices of its provider", async () => {
+  it("is counted for every attempt and priced by its provider", async () => {
     const a = named("a", [[tokens(3), text("Half"), lost]]);
     const b = named("b", [
       [tokens(5), lost],

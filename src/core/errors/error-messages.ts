@@ -57,7 +57,7 @@ const messages: Messages = {
     `The nested run would be on level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The run in the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.";
+      return "The run in the journal began with different messages. Pass inspectJournal(...).initialMessages, not the messages from the result. A new question needs a new journal and runId.";
     if (field === "version")
       return `The journal has records of version ${received}, but turnwright now reads version ${expected}. Use the release that wrote it. A journal written with "withBlobs" must be read with it too.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;

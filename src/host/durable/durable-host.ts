@@ -10,7 +10,7 @@ import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
 import type { PendingCall } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
-/** A run's options, as the function `options` of a durable host returns them. */
+/** A run's options, as returned by a durable host's function `options`. */
 export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
 /** The argument of the function `options` of a durable host. */

@@ -103,7 +103,7 @@ export class Cleaner {
     }
   }
 
-  /** Copies a message, an event or another object of this library. Ids, names and constants in it are not content. */
+  /** Copies a message, an event or another object of this library. Its ids, names and constants are kept, because they are not content. */
   fields(value: unknown, place: RunLogPlace): Writable | undefined {
     try {
       return this.#fields(value, { place, inside: "" });

@@ -118,7 +118,7 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
 function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;
-  throw new LoopError("journal-damaged", { key: "guardrails/check", problem: "has an invalid verdict of a check" });
+  throw new LoopError("journal-damaged", { key: "guardrails/check", problem: "contains an invalid check verdict" });
 }
 
 function refuseVerdict(name: string, verdict: unknown): TypeError {

@@ -26,8 +26,7 @@ interface Requested {
 }
 
 /**
- * Opens a provider's stream. A wrapper that records chunks must not record unchecked text, so it applies the checks
- * itself, with `call.guard`.
+ * Opens a provider's stream and applies the checks to it, unless a wrapper inside does so with `call.guard`: a wrapper that records chunks must not record unchecked text.
  */
 async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
   const own = followSignal(call.signal);

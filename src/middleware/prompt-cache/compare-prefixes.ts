@@ -43,7 +43,7 @@ function hasSameFields(one: Part, other: Part): boolean {
 
 /**
  * True if two assistant messages have the same text and calls, so that only reasoning, signatures or ids differ. Also true if one of
- * them has neither text nor calls, because it is then an added or removed item with reasoning.
+ * them has neither text nor calls, because that message is then a reasoning item that was added or removed.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
   if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;

@@ -55,9 +55,9 @@ describe("LoopError", () => {
       "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
     [
-      "a journal that began with other messages",
+      "a journal that began with different messages",
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The run in the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.",
+      "The run in the journal began with different messages. Pass inspectJournal(...).initialMessages, not the messages from the result. A new question needs a new journal and runId.",
     ],
     [
       "a decision about a call that is not among the waiting calls",
