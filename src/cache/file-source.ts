@@ -9,7 +9,7 @@ import { isFilled } from "../shared/errors/check-fields.ts";
 import { noFollow } from "./result-store.ts";
 import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 
-/** The options of `fileSource`. */
+/** The options for `fileSource`. */
 export interface FileSourceOptions {
   /**
    * The folder's name in ids: a file's id is this name, "/" and the path below the root. 1 to 64 letters, digits, ".",
@@ -40,12 +40,12 @@ const maxListed = 10_000;
 const inspectedBytes = 8_192;
 
 /**
- * Creates a source for `createResultCache`, through which the model reads the text files below the folder `root`. **The model can read
+ * Creates a source for `createResultCache`, that lets the model read the text files below the folder `root`. **The model can read
  * every file below the root**, including hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
  * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
  * A file's id is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
- * entries. Files are read in ranges, and a range is kept in memory only while it is used.
+ * entries. Files are read in ranges, and a range is kept in memory only while it is in use.
  *
  * Throws LoopError "invalid-option" or "unknown-option". If the root does not exist, each read fails with an error that names the
  * option.

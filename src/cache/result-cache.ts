@@ -21,7 +21,7 @@ export function createMemoryStore(): ResultStore {
   };
 }
 
-/** The options of `createResultCache`. */
+/** The options for `createResultCache`. */
 export interface ResultCacheOptions {
   /**
    * The store for the results. Default: a store in memory. To keep results in files, use `directoryStore` from
@@ -33,7 +33,7 @@ export interface ResultCacheOptions {
    * `turnwright/mcp`, or your own. The first source that has text with the id is used. Default: none.
    */
   readonly sources?: readonly ReadSource[] | undefined;
-  /** The time in milliseconds for which a result can be read. `Infinity` means that results never expire. Default 3,600,000. */
+  /** How long a result can be read, in milliseconds. `Infinity` means that results never expire. Default 3,600,000. */
   readonly ttlMs?: number | undefined;
   /** The maximum number of bytes to keep. The oldest results are dropped first. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
@@ -47,7 +47,7 @@ export interface ResultCacheOptions {
 export interface ResultCache {
   /** Stores the results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
-  /** The `read_part` tool, with which the model reads stored results and text from `sources` in parts. Add it to `tools`. */
+  /** The `read_part` tool, which lets the model read stored results and text from `sources` in parts. Add it to `tools`. */
   readonly tool: Tool<ReadRequest, StandardSchema<unknown, ReadRequest>, Promise<string | ToolResult>>;
 }
 

@@ -77,7 +77,7 @@ function compile(path: string, maxDepth: number): JSONPathQuery {
   }
 }
 
-/** Makes the JSONPath function `length` charge for each key of an object, because it counts the keys one by one. */
+/** Makes the JSONPath function `length` charge for each key in an object, because it counts the keys one by one. */
 function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
   const length = functionRegister.get("length");
   if (length === undefined) return;

@@ -129,7 +129,7 @@ const ownTokens = new Set<string>();
 export const openGuards: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Locks a file until the returned function is called. Ignores the claims of ended processes. Throws LoopError
+ * Locks a file until the returned function is called. Ignores claims from processes that have ended. Throws LoopError
  * "journal-locked" if another writer holds the lock, or may hold it.
  */
 export async function lockFile(target: LockTarget): Promise<() => Promise<void>> {

@@ -165,7 +165,7 @@ export interface JournalRecord {
   readonly answer: Json;
 }
 
-/** The options of `fileJournal`. */
+/** The options for `fileJournal`. */
 export interface FileJournalOptions {
   /**
    * True to wait until each record is on disk. If false, records survive a process crash, but may be lost in a power

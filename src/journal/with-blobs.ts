@@ -17,7 +17,7 @@ export interface BlobStore {
   get(ids: readonly string[]): PromiseLike<ReadonlyMap<string, string>> | ReadonlyMap<string, string>;
 }
 
-/** The options of `withBlobs`. */
+/** The options for `withBlobs`. */
 export interface BlobOptions {
   readonly store: BlobStore;
   /** Parts of records that have more bytes than this are stored as blobs. Default 100,000. */

@@ -112,7 +112,7 @@ function merge(one: UnknownRecord, other: UnknownRecord): UnknownRecord {
   };
 }
 
-/** The types of values to which keywords apply. Each entry is a type with its keywords. */
+/** The types of values that keywords apply to. Each entry is a type with its keywords. */
 const typeByKeyword: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "patternProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],

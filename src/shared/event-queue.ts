@@ -13,7 +13,7 @@ export class EventQueue<T> {
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
 
-  /** @param capacity the number of unread items at which the queue is full. Before the first read, the queue is never full. */
+  /** @param capacity the number of unread items that fills the queue. Before the first read, the queue is never full. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }

@@ -35,8 +35,8 @@ interface EventRow<Field extends string = string> {
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
   /**
-   * The attributes of an event that tracing adds to the span of its run. The error and the call are always added, and need not be listed
-   * here.
+   * The attributes of an event that tracing adds to the span of its run. The error and the call are always added, and do not have to be
+   * listed here.
    */
   readonly span?: Attributes<Field>;
   /** Attributes like those in `span`, for fields that may contain any text. They are added only with `captureContent`. */

@@ -39,7 +39,7 @@ function littleEndian(bytes: string, at: number, length: number): number {
   return value;
 }
 
-/** Reads a JPEG's size from its segment "start of frame". */
+/** Reads a JPEG's size from its "start of frame" segment. */
 function readJpeg(bytes: string): ImageSize | undefined {
   let at = 2;
   while (bytes.charCodeAt(at) === 0xff) {

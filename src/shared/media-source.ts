@@ -165,7 +165,7 @@ function decodeUtf8(base64: string): string | undefined {
   }
 }
 
-/** True for a URL with the scheme http or https, which any service can fetch. */
+/** True for an http or https URL, which any service can fetch. */
 export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }

@@ -210,8 +210,8 @@ const maxValues = 500;
 const deepestLevel = 8;
 
 /**
- * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", whatever its case
- * and separators. Credentials in strings are removed too.
+ * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", regardless of its
+ * case and separators. Credentials in strings are removed too.
  *
  * Limits the copy to 8 levels and 500 values, strings to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items. Omitted
  * parts appear as "…". A key "__proto__" is copied like any other key.

@@ -12,8 +12,8 @@ export interface Repetition {
 }
 
 /**
- * Repeats a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns
- * false.
+ * Repeats a request that fails, for example while a server restarts. Rejects with the first error that `mayRepeat` returns
+ * false for.
  */
 export async function repeatFailed<T>(
   request: () => PromiseLike<T> | T,

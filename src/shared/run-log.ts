@@ -52,7 +52,7 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   readonly startedAt: number;
   /** The end of the last execution. Undefined if it is not in the log. */
   readonly endedAt?: number | undefined;
-  /** The error with which the run rejected instead of returning a result. */
+  /** The error that the run rejected with instead of returning a result. */
   readonly error?: PlainError | undefined;
   readonly iterations: readonly LoggedIteration[];
   /** The summaries that replace old messages, in the order in which they were written. */
@@ -105,7 +105,7 @@ export interface LoggedCompaction
   readonly endedAt?: number | undefined;
 }
 
-/** A request as the run's provider got it. */
+/** A request as received by the run's provider. */
 export interface LoggedRequest {
   readonly at: number;
   readonly provider: string;
@@ -172,7 +172,7 @@ export interface LoggedCall {
   /** The progress that the tool reported, its preliminary results, and the parts that it emitted. Text fragments are joined. */
   readonly progress: readonly { readonly at: number; readonly data: Json }[];
   readonly decision?: string | undefined;
-  /** The agent to which this call handed over the run, and the reason. */
+  /** The agent that this call handed the run over to, and the reason. */
   readonly handoff?: { readonly to: string; readonly reason?: string | undefined } | undefined;
   /** The nested runs that the call started. */
   readonly runs: readonly LoggedRun[];

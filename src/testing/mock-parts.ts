@@ -89,7 +89,7 @@ export interface TextOptions {
   readonly chunks?: number | undefined;
 }
 
-/** The options of `toolCall`. */
+/** The options for `toolCall`. */
 export interface CallOptions {
   /** The call's id, as a provider would send it. Default none, as with providers that send no ids. */
   readonly id?: string | undefined;
@@ -214,7 +214,7 @@ export function heartbeat(): MockPart {
 }
 
 /**
- * Creates a part at which the stream throws. It throws the given error, or an error with the given fields, as an SDK would.
+ * Creates a part that makes the stream throw. It throws the given error, or an error with the given fields, as an SDK would.
  *
  * @example
  * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
@@ -231,7 +231,7 @@ export function failInBand(error: ProviderError): MockPart {
   return chunk({ type: "error", error });
 }
 
-/** Creates a part at which the connection closes early. The stream ends without a finish and without an error. */
+/** Creates a part that closes the connection early. The stream ends without a finish and without an error. */
 export function endEarly(): MockPart {
   return { kind: "end-early" };
 }

@@ -41,7 +41,7 @@ function sum<T>(items: readonly T[], measure: (item: T) => number): number {
 /** The scripted messages in order, or a function that returns the message for a request. `index` is the 0-based request number. */
 export type MockScript = readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined);
 
-/** The options of `createMockProvider`. */
+/** The options for `createMockProvider`. */
 export interface MockOptions {
   /** The provider's id. Default "mock". */
   readonly id?: string | undefined;

@@ -119,7 +119,7 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
   return Object.defineProperty(context, startKey, { value: nest });
 }
 
-/** The options of `runTool`: fields of the tool context, time limits and cancellation. `Context` is the type of `context`. */
+/** The options for `runTool`: fields of the tool context, time limits and cancellation. `Context` is the type of `context`. */
 export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> & {
   /** The clock for time limits. Default: the platform's clock. */
   readonly clock?: Clock | undefined;

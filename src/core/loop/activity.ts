@@ -72,7 +72,7 @@ export class Activity {
   readonly spent: NestedSpending[] = [];
   /** Called when the activity's tool has ended, so that a control can withdraw the tool's open questions. */
   onToolEnd: (() => void) | undefined;
-  /** Waits until the call's tool may begin. Undefined if it need not wait for other calls. */
+  /** Waits until the call's tool may begin. Undefined if it does not need to wait for other calls. */
   takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
   /** The ending that an inner call has caused. It ends the run even if the surrounding code catches the error. */
   ends: Ending | undefined;

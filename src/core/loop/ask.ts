@@ -47,7 +47,7 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  * `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
  * with an error named "AnswerFailed" whose message is `error`.
  *
- * With `wait: true`, the tool waits in this process instead, and need not be durable. The `question-asked` event contains the question,
+ * With `wait: true`, the tool waits in this process instead, and does not have to be durable. The `question-asked` event contains the question,
  * and `control.answer` takes the answer.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.

@@ -213,7 +213,7 @@ export function partsOf({
   });
 }
 
-/** The error codes with which a service rejects a request before the model starts. */
+/** The error codes that a service uses to reject a request before the model starts. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set([
   "auth",
   "rate-limit",

@@ -68,7 +68,7 @@ export function refuseLoopOptions(options: unknown, known: object, write: (name:
   if (option !== undefined) throw new LoopError("unknown-option", { option, instead: write(option) });
 }
 
-/** Checks the options of a run. Throws LoopError "unknown-option" or "invalid-option". */
+/** Checks a run's options. Throws LoopError "unknown-option" or "invalid-option". */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkFields("options", options, optionChecks);
   const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;

@@ -16,7 +16,7 @@ import type { ToolResult } from "../types/tool.ts";
 import { issue } from "../../shared/argument-schema.ts";
 import { argumentSchema } from "../../shared/own-schema.ts";
 
-/** The options of `createContextStash`. */
+/** The options for `createContextStash`. */
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;

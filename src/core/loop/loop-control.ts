@@ -22,7 +22,7 @@ type Request =
 
 interface Holder {
   readonly scope: CancelScope;
-  /** False if the last `maxInterrupts` runs in a row ended by an interrupt. */
+  /** False if the last `maxInterrupts` runs in a row ended with an interrupt. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;

@@ -80,7 +80,7 @@ interface Turn {
    * execution.
    */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
-  /** Resolves when the tool may begin. Undefined if it need not wait. */
+  /** Resolves when the tool may begin. Undefined if it does not need to wait. */
   begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
   /** True while the call needs the slot of a waiting call. */
@@ -110,7 +110,7 @@ class Turns {
       this.#phase = "running";
   }
 
-  /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
+  /** Adds a call. A call that ran in an earlier execution only replays its records, so it does not need to wait. */
   join(activity: Activity, { callId, name }: ToolCall): Turn {
     const { past, shown } = this.#run;
     const hasRun = past?.recalled.get(callId)?.hasRun === true;

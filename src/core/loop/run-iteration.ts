@@ -184,7 +184,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the functions with which hooks watch a message as it streams. `isRecorded` is true if the message is replayed. */
+/** Returns the functions that hooks use to watch a message as it streams. `isRecorded` is true if the message is replayed. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
   let failed: Error | undefined;
   const at: StreamRecorder = {

@@ -46,7 +46,7 @@ import { createState } from "./state.ts";
 
 type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;
 
-/** The options of a run, including those that only middleware passes. */
+/** The options for a run, including those that only middleware passes. */
 export interface SeamOptions extends RunOptions {
   readonly context?: unknown;
 }

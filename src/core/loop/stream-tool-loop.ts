@@ -19,7 +19,7 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** The number of unread events at which the model is paused. */
+/** The number of unread events that pauses the model. */
 const capacity = 64;
 
 /**

@@ -69,7 +69,7 @@ interface ContextPorts {
   readonly signal: AbortSignal;
 }
 
-/** Returns what a policy gets to know about a call. Calls the tool's `needsApproval` if it is a function. */
+/** Returns the information that a policy receives about a call. Calls the tool's `needsApproval` if it is a function. */
 export async function contextOf({ run, at, signal }: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
   const { clock, timeouts } = run;
   const { callId, name } = call;

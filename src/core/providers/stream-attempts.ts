@@ -25,11 +25,11 @@ export interface AttemptPlan {
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Returns the failure with which the stream ends if no attempt follows. */
+  /** Returns the failure that ends the stream if no attempt follows. */
   toLast(fault: Fault): Fault;
 }
 
-/** The number of unread chunks at which the model is paused. Reading a little ahead saves a promise for each chunk. */
+/** The number of unread chunks that pauses the model. Reading a little ahead saves a promise for each chunk. */
 const capacity = 16;
 
 /** Streams one attempt after another until one succeeds. No attempt starts after the call's signal was aborted. */

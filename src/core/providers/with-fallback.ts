@@ -8,7 +8,7 @@ import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 import { type Ability, wrapProvider } from "../../shared/wrap-provider.ts";
 
-/** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
+/** The options for `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {
   /**
    * The longest wait for the first chunk, in milliseconds. Applies to every provider except the last one. Default: the run's
@@ -20,7 +20,7 @@ export interface FallbackOptions {
    * run's `timeouts`.
    */
   readonly streamIdleMs?: number | undefined;
-  /** The time in milliseconds for which a failed provider is tried only after all others. Default 0. */
+  /** How long a failed provider is tried only after all others, in milliseconds. Default 0. */
   readonly cooldownMs?: number | undefined;
 }
 

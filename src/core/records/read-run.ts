@@ -35,7 +35,7 @@ export interface RecordedRun extends ReadRun {
 }
 
 /**
- * Reads a journal's run: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
+ * Reads the run in a journal: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
  * for each recorded run, and returns middleware that sees the records as a replay does. Returns undefined if the run has not started.
  * Throws LoopError "journal-mismatch" or "journal-damaged".
  */

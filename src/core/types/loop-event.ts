@@ -316,7 +316,7 @@ export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEv
 /** Receives a run's events. */
 export interface EventSink {
   readonly runId: string;
-  /** Returns true if the event has a listener. Otherwise the payload of a frequent event need not be created. */
+  /** Returns true if the event has a listener. Otherwise the payload of a frequent event does not have to be created. */
   wants(type: LoopEventType): boolean;
   /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
   send(event: LoopEvent): void;

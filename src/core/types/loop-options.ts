@@ -169,7 +169,7 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /**
- * All options of a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the tool
+ * All options for a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the tool
  * types, and determines the type of `context`. The `context` option is required if a tool needs a context. Default: any tools,
  * with a context of any type.
  */
@@ -185,7 +185,7 @@ export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T exten
 > &
   ContextOption<T>;
 
-/** All options of a run except `context`. */
+/** All options for a run except `context`. */
 export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** The provider, including the model that the run uses. */
   readonly provider: Provider;
@@ -290,13 +290,13 @@ export interface ExecutableTool<
   readonly execute: (args: Args, context: ToolContext<Context>) => Result;
 }
 
-/** The options of a nested run without `context`. */
+/** The options for a nested run, without `context`. */
 export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<RunOptions<Output, T>, "messages"> & {
   readonly [Name in Exclude<keyof RunOptions, "messages">]?: RunOptions<Output, T>[Name] | undefined;
 };
 
 /**
- * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
+ * The options for a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
  * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
  * outer run's context: the `context` option is required if the tools need a different context.
  */

@@ -172,7 +172,7 @@ export type CompactionAnswer = {
   | { readonly kind: "failed"; readonly error: PlainError; readonly cancelled?: true | undefined }
 );
 
-/** The options of `detectLoops`. */
+/** The options for `detectLoops`. */
 export interface LoopDetectionOptions {
   /**
    * The number of consecutive repetitions that count as a loop. A loop is reported again at each multiple of this number. At least 2.
@@ -190,7 +190,7 @@ export interface LoopDetectionOptions {
   readonly compareResults?: boolean | undefined;
 }
 
-/** The options of `structuredOutput`. */
+/** The options for `structuredOutput`. */
 export interface StructuredOutputOptions {
   /** The JSON Schema that the model sees. Required if `schema` cannot be converted. Default: converted from `schema`. */
   readonly jsonSchema?: JsonSchema | undefined;

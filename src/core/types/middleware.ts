@@ -111,7 +111,7 @@ export interface JoinedRun {
    * message begins. After this, `next` always settles, unless `run` defers the result.
    */
   join(): void;
-  /** Called with the validated arguments. May return whatever a tool may return. Called again for each attempt of a tool with `retry`. */
+  /** Called with the validated arguments. May return anything that a tool may return. Called again for each attempt of a tool with `retry`. */
   run(args: unknown, context: ToolContext): unknown;
 }
 

@@ -66,7 +66,7 @@ export interface RequestPrefix {
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose. */
   readonly possibleBytes: number;
-  /** The part of `prefixBytes` with which this request also begins. */
+  /** The part of `prefixBytes` that this request also begins with. */
   readonly sharedBytes: number;
   readonly break?: PromptCacheBreak | undefined;
   /**

@@ -16,7 +16,7 @@ export interface ToolChange {
 }
 
 /**
- * The kind of a difference. `description-changed`, `default-changed` and `trait-changed` never cause an error, but may matter to
+ * The kind of difference. `description-changed`, `default-changed` and `trait-changed` never cause an error, but may matter to
  * a person who decides about a call. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
  */
 export type ToolChangeKind =
@@ -196,7 +196,7 @@ export interface Handoff {
   /** The number of the iteration that made the call, counted from 0, and the id of the call. */
   readonly iteration: number;
   readonly callId: string;
-  /** The number of messages in the transcript before the new agent began. The agent's filter `history` applies to these messages. */
+  /** The number of messages in the transcript before the new agent began. The agent's `history` filter applies to these messages. */
   readonly messagesBefore: number;
 }
 

@@ -109,7 +109,7 @@ export interface AnyTool {
   readonly execute?: ((args: never, context: never) => unknown) | undefined;
 }
 
-/** A tool as the model and the loop see it: the description for the model, and the traits for the loop. */
+/** A tool as seen by the model and the loop: the description for the model, and the traits for the loop. */
 export interface ToolDefinition extends ToolTraits {
   /** The name of the tool: 1 to 64 letters, digits, "_" or "-". Every provider accepts such names. */
   readonly name: string;

@@ -133,7 +133,7 @@ function estimatePart(part: ContentPart): number {
   return part.type === "text" ? estimateTokens(part.text) : estimateMedia(part);
 }
 
-/** The options of `compactMessages`. */
+/** The options for `compactMessages`. */
 export interface CompactionOptions {
   /**
    * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens (above 1).

@@ -181,12 +181,12 @@ function damaged(problem: string): LoopError {
   return new LoopError("journal-damaged", { key: "compaction", problem });
 }
 
-/** Decides whether a compaction is due. Recorded, because the caller may change the options and the function `contextWindow`. */
+/** Decides whether a compaction is due. Recorded, because the caller may change the options and the `contextWindow` function. */
 async function findDue(at: Recorder, isDue: () => boolean): Promise<Cause | undefined> {
   return (await at.step("due", () => isDue() || undefined)) === true ? "due" : undefined;
 }
 
-/** Calls the caller's function `contextWindow`. Returns undefined if it throws. */
+/** Calls the caller's `contextWindow` function. Returns undefined if it throws. */
 function guarded<T>(at: Recorder, work: () => T): T | undefined {
   try {
     return work();

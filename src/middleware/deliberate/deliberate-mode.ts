@@ -132,7 +132,7 @@ function createRetention({ retainTurns, maxConversations }: RetentionLimits): Re
   return { nextTurn };
 }
 
-/** The options of `createDeliberateMode`. */
+/** The options for `createDeliberateMode`. */
 export interface DeliberateModeOptions {
   /**
    * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. A tool that has

@@ -3,7 +3,7 @@
 import type { ApprovalContext } from "../../core/types/middleware-options.ts";
 import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";
 
-/** The information about the run that a check gets. */
+/** The information about the run that a check receives. */
 export interface CheckContext<Context = unknown> {
   readonly runId: string;
   readonly iteration: number;

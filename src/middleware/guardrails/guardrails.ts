@@ -7,7 +7,7 @@ import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";
 
-/** The options of `guardrails`. `Context` is the type of the run's `context` option. */
+/** The options for `guardrails`. `Context` is the type of the run's `context` option. */
 export interface GuardrailOptions<Context = unknown> {
   /** The checks for the user's input. They run at the same time. Default: none. */
   readonly input?: readonly InputCheck<Context>[] | undefined;

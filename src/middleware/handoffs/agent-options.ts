@@ -31,7 +31,7 @@ export interface AgentOptions {
    * also has those of the run's tools that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
-  /** The names of the agents to which this agent may hand over. Default: none. */
+  /** The names of the agents that this agent may hand over to. Default: none. */
   readonly handoffs?: readonly string[] | undefined;
   /** The agent's provider. Default: the run's `provider` option. */
   readonly provider?: Provider | undefined;

@@ -19,7 +19,7 @@ import { createHooks } from "./middleware.ts";
 import { nameOf, namesOf } from "./read-agent.ts";
 import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
-/** The options of `createHandoffs`. `A` is the type of the agents. */
+/** The options for `createHandoffs`. `A` is the type of the agents. */
 export interface HandoffOptions<A extends Agents = Agents> {
   /** The agents by name: 1 to 50 letters, digits, "_" or "-". */
   readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
@@ -60,7 +60,7 @@ export interface Handoffs extends Middleware {
   /**
    * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from its last run's result. Returns
    * the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is the field of that name in the last
-   * handoff: the number of messages to which the agent's filter `history` applies. Default: the filter applies to no messages.
+   * handoff: the number of messages to which the agent's `history` filter applies. Default: the filter applies to no messages.
    */
   startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
 }

@@ -7,7 +7,7 @@ import { type Json, type Message, type Middleware, type ToolContext, toolResult 
 import { hasPlan, recordsOf } from "./plan-record.ts";
 import type { PlanCommand } from "./read-decision.ts";
 
-/** The information about the run that an executor gets. */
+/** The information about the run that an executor receives. */
 export interface PlanExecutorContext extends Pick<
   ToolContext,
   "runId" | "iteration" | "messages" | "contextItems" | "budget" | "session" | "context" | "depth"

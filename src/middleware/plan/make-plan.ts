@@ -75,7 +75,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". No tool runs then, whatever text follows. */
+  /** True if the plan says "response". No tool runs then, regardless of the text that follows. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }

@@ -52,7 +52,7 @@ const maxLeadLength = 32;
 export class PlanScanner {
   /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];
-  /** The position in the current text at which the next piece begins. */
+  /** The position in the current text where the next piece begins. */
   #from = 0;
   #open: ("{" | "[")[] = [];
   #isInString = false;

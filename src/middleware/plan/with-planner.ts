@@ -83,7 +83,7 @@ function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield { type: "finish", reason: "tool-calls" };
 }
 
-/** The options of `withPlanner`. */
+/** The options for `withPlanner`. */
 export interface PlannerOptions {
   /**
    * The maximum number of rounds that run tools, per run. After these rounds, the answer is requested without a plan. Default 5.

@@ -32,7 +32,7 @@ import { providerCheck } from "../../shared/errors/provider-checks.ts";
 
 type AgentReport = NonNullable<ReturnType<typeof reportOf>>;
 
-/** The options of a member's nested runs. */
+/** The options for a member's nested runs. */
 export type MemberOptions = Pick<
   NestedLoopOptions,
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
@@ -58,7 +58,7 @@ export interface TeamMembers {
   readonly [name: string]: TeamMember;
 }
 
-/** The options of `createTeam`. `T` is the union of the lead's tool types, and `M` is the type of the members. */
+/** The options for `createTeam`. `T` is the union of the lead's tool types, and `M` is the type of the members. */
 export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
   /** The lead's system text, and its own tools in addition to the members. */
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;
@@ -86,7 +86,7 @@ export type MemberTools<M extends TeamMembers> = {
 
 type MemberContext<Tools> = Tools extends readonly (infer T extends Tool)[] ? ContextOf<T> : unknown;
 
-/** The result of a task, as the lead reads it. */
+/** The result of a task, in the form that the lead reads. */
 export interface MemberReport {
   /** How the nested run ended. "completed" if the member has answered, and "incomplete" if its answer was cut off or refused. */
   readonly status: LoopStatus | "incomplete";

@@ -1,7 +1,7 @@
 import { checkFields, type Checks } from "../../core/kit.ts";
 import type { RunNode, RunTree } from "./run-tree.ts";
 
-/** The options of `renderTree`. */
+/** The options for `renderTree`. */
 export interface RenderTreeOptions {
   /** The maximum width of a line, in columns. Default 80. */
   readonly width?: number | undefined;

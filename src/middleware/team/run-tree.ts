@@ -27,7 +27,7 @@ export interface RunNode {
   readonly nested: readonly RunNode[];
 }
 
-/** The options of `createRunTree`. */
+/** The options for `createRunTree`. */
 export interface RunTreeOptions {
   /** The name for outermost runs. Default "lead". */
   readonly name?: string | undefined;

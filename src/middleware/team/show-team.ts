@@ -16,7 +16,7 @@ export interface TerminalOutput {
   readonly rows?: number | undefined;
 }
 
-/** The options of `showTeam`. */
+/** The options for `showTeam`. */
 export interface ShowTeamOptions extends Pick<RunTreeOptions, "name"> {
   /** The stream to write to, for example `process.stdout`. */
   readonly output: TerminalOutput;

@@ -229,7 +229,7 @@ function listParameters(schema: unknown): readonly string[] {
   return texts;
 }
 
-/** The options of `withToolSearch`. */
+/** The options for `withToolSearch`. */
 export interface ToolSearchOptions {
   /**
    * The tools to defer: `true` for all tools, or a function that returns true for each tool to defer. The function is called once

@@ -27,7 +27,7 @@ export interface OutputPlan {
 }
 
 /**
- * Creates a function with which an adapter reads a request's `output`. Pass `false` as the second argument of this function if
+ * Creates a function that an adapter uses to read a request's `output`. Pass `false` as the second argument of this function if
  * the service cannot take a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,

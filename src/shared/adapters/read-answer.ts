@@ -36,7 +36,7 @@ export class AnswerIds {
 
   /**
    * Returns the chunks to read now, or undefined if the chunk belongs to a second answer. Holds a chunk back if only the next chunk can
-   * tell to which answer it belongs.
+   * tell which answer it belongs to.
    */
   sort(chunk: UnknownRecord, facts: AnswerChunk): readonly UnknownRecord[] | undefined {
     const id = textOf(facts.id);

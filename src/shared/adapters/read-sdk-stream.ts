@@ -47,7 +47,7 @@ export interface SdkStream {
   /** Sends the request, and returns the SDK's stream. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;
-  /** The array to which the reader pushes chunks. */
+  /** The array that the reader pushes chunks to. */
   readonly out: ModelChunk[];
   /** Returns the error to report when the SDK throws one. May first push chunks to the stream. Default: the SDK's error. */
   readonly explain?: ((error: unknown) => unknown) | undefined;

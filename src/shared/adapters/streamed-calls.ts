@@ -70,7 +70,7 @@ export class StreamedCall {
     if (!this.#isAnnounced && this.name !== "" && !isHeld) this.#start();
   }
 
-  /** Sends what has arrived but was not sent yet. */
+  /** Sends what has arrived but has not been sent yet. */
   send(): void {
     this.announce();
     if (this.#isAnnounced) this.#sendPiece(this.#sent === 0 ? this.text : this.text.slice(this.#sent));

@@ -11,7 +11,7 @@ import { toJson } from "../json.ts";
 
 /** The reason why a run was cancelled: its time limit expired, or something outside the loop cancelled it. */
 export type CancelReason =
-  /** `reason` becomes the abort reason of the run's signals. Default: a TimeoutError which says that the run took too long. */
+  /** `reason` becomes the abort reason of the run's signals. Default: a TimeoutError that says the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }

@@ -126,7 +126,7 @@ export class Deadline implements Cancellable {
     else this.#arm();
   };
 
-  /** Marks the work as ended. Returns the time since the start, in milliseconds. */
+  /** Marks the work as finished. Returns the time since the start, in milliseconds. */
   end(): number {
     this.isOver = true;
     return this.#ports.clock.now() - this.#startedAt;

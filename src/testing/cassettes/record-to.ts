@@ -161,7 +161,7 @@ function copyOf(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** The options of `recordTo`. */
+/** The options for `recordTo`. */
 export interface RecordOptions {
   /**
    * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned
@@ -179,7 +179,7 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
  * each provider. A cassette can record any number of runs.
  *
  * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown errors
- * as provider errors, the moment at which the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event
+ * as provider errors, the moment when the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event
  * has its time. A request is recorded only as digests of its messages, tools and settings, without any text, headers or client data. The
  * run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
  *

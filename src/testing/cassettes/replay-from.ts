@@ -60,7 +60,7 @@ function waitAsRecorded(call: ModelCall, ms: number, wasCut: boolean): Promise<v
   return sleep(call, ms);
 }
 
-/** The options of `replayFrom`. */
+/** The options for `replayFrom`. */
 export interface ReplayOptions {
   /**
    * How a request is matched to a recording. "request": a request gets the recording of an equal request; several recordings of equal

@@ -13,7 +13,7 @@ import type { OddityChoice, Reply } from "./write-answer.ts";
 /** The scripted messages in order, or a function that returns the message for an accepted request. `index` counts these from 0. */
 export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, index: number) => MockMessage | undefined);
 
-/** The options of `strictService`. */
+/** The options for `strictService`. */
 export interface StrictOptions {
   /**
    * The model's messages, built from the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused

@@ -33,7 +33,7 @@ interface Shared {
   /** The ids of the waits that have no answer yet. */
   readonly opened: Set<string>;
   readonly guard: GuardedJournal | undefined;
-  /** The error with which the run rejects if an answer is not valid for its wait. */
+  /** The error that the run rejects with if an answer is not valid for its wait. */
   refusal: LoopError | undefined;
 }
 
@@ -233,7 +233,7 @@ export class RunPast implements AnsweredRun, CallPast {
     return recalled?.outcome;
   }
 
-  /** Returns the error with which the run rejects, even if a tool or a middleware catches it. */
+  /** Returns the error that the run rejects with, even if a tool or a middleware catches it. */
   refuse(cause: LoopError): JournalFailure {
     this.shared.refusal = cause;
     return new JournalFailure("An answer does not fit its wait.", { cause });
