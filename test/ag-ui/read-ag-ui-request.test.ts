@@ -60,7 +60,7 @@ describe("readAGUIRequest", () => {
     });
   });
 
-  it("returns results only for calls of the page's own tools", async () => {
+  it("returns results only for calls to the page's own tools", async () => {
     const message = (callId: string, more: object) => ({ id: `m-${callId}`, role: "tool", toolCallId: `t/1:${callId}`, ...more });
     const messages = [
       message("earlier", { content: "1" }),

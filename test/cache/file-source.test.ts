@@ -51,7 +51,7 @@ describe("fileSource: read_part", () => {
     expect(await createData().read({ id: "data/app.log", ...args })).toEqual(answer);
   });
 
-  it("selects values of a JSON file", async () => {
+  it("selects values from a JSON file", async () => {
     const { read } = createData();
     expect(await read({ id: "data/logs/ships.json", action: "json", path: "$[?@.name != 'Fram'].name" })).toBe(
       'Matches 1 to 1 of 1.\n$[1].name: "Gjøa"',
@@ -90,7 +90,7 @@ describe("fileSource: read_part", () => {
     expect(await read({ id: "data/app.log", action: "tail", lines: 1 })).toBe("Lines 101 to 101 of 101.\nlast");
   });
 
-  it("names the prefix of file ids in the description of the tool", () => {
+  it("names the prefix of file ids in the tool's description", () => {
     const { tool } = createResultCache({ sources: [fileSource("/data")] });
     expect(tool.description).toContain('files, whose ids are paths that begin with "data/"');
   });

@@ -54,7 +54,7 @@ describe("a custom source for createResultCache", () => {
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("is read no further once the call is aborted", async () => {
+  it("is not read any further once the call is aborted", async () => {
     const abort = new AbortController();
     const ranged: Ranged = createRanged(new Uint8Array(3e6).fill(65), () => {
       if (ranged.reads.length === 2) abort.abort();

@@ -62,7 +62,7 @@ describe("turnwright create", () => {
     }
   });
 
-  it("uses the template's name for the folder, and mentions another package manager", async () => {
+  it("uses the template's name for the folder, and mentions a different package manager", async () => {
     const folder = makeCliFolder();
     const { out } = await runCommand(folder, ["create", "bot"], { env: { npm_config_user_agent: "pnpm/10.1.0 npm/? node/v22" } });
     expect(out.join("\n")).toContain("cd bot && pnpm install && pnpm start");

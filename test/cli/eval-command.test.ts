@@ -237,7 +237,7 @@ describe("turnwright eval", () => {
     expect(tolerant.exitCode).toBe(0);
   });
 
-  it("stops on a signal while running the other version and while running its own trials", async () => {
+  it("stops on a signal both while running the other version and while running its own trials", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\n");
@@ -283,7 +283,7 @@ describe("turnwright eval", () => {
     expect((await runCommand(folder, ["eval", "b.eval.mjs", "--against", "base.json"])).exitCode).toBe(0);
   });
 
-  it("neither writes nor reads a baseline for an incomplete evaluation", async () => {
+  it("does not write or read a baseline for an incomplete evaluation", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     await runCommand(folder, ["eval", "--save-baseline", "base.json"]);

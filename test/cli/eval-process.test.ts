@@ -61,17 +61,21 @@ export const others = { name: "others", cases: [{ id: "a" }], run: () => "a".rep
   expect(readFileSync(join(folder, "a.md"), "utf8")).toContain("no socket");
 });
 
-it("turnwright eval: finds a CommonJS file, and goes on when the reader of its output is gone", { timeout: 30_000 }, async () => {
-  const folder = makeCliFolder();
-  writeFileSync(
-    join(folder, "a.eval.cjs"),
-    `exports.piped = { name: "piped", cases: ["a", "b", "c"].map((id) => ({ id })), limits: { concurrency: 1 }, run: () => 1, check: () => true };`,
-  );
-  const child = spawn(process.execPath, ["--import", programLoader(), resolve("src/cli/main.ts"), "eval"], { cwd: folder });
-  for (const stream of [child.stdout, child.stderr]) stream.once("data", () => void stream.destroy());
-  child.stdout.destroy();
-  onTestFinished(() => void child.kill("SIGKILL"));
-  expect(await new Promise((settle) => child.on("exit", settle))).toBe(0);
-  const report = JSON.parse(readFileSync(join(folder, ".turnwright/evals/piped/report.json"), "utf8")) as EvalReport;
-  expect(report.totals.passed).toBe(3);
-});
+it(
+  "turnwright eval: finds a CommonJS file, and continues when the reader of its output is gone",
+  { timeout: 30_000 },
+  async () => {
+    const folder = makeCliFolder();
+    writeFileSync(
+      join(folder, "a.eval.cjs"),
+      `exports.piped = { name: "piped", cases: ["a", "b", "c"].map((id) => ({ id })), limits: { concurrency: 1 }, run: () => 1, check: () => true };`,
+    );
+    const child = spawn(process.execPath, ["--import", programLoader(), resolve("src/cli/main.ts"), "eval"], { cwd: folder });
+    for (const stream of [child.stdout, child.stderr]) stream.once("data", () => void stream.destroy());
+    child.stdout.destroy();
+    onTestFinished(() => void child.kill("SIGKILL"));
+    expect(await new Promise((settle) => child.on("exit", settle))).toBe(0);
+    const report = JSON.parse(readFileSync(join(folder, ".turnwright/evals/piped/report.json"), "utf8")) as EvalReport;
+    expect(report.totals.passed).toBe(3);
+  },
+);

@@ -16,7 +16,7 @@ async function makeLog(): Promise<string> {
 }
 
 describe("turnwright export", () => {
-  it("writes a Markdown transcript next to the log and prints the path of the transcript", async () => {
+  it("writes a Markdown transcript next to the log and prints the transcript's path", async () => {
     const folder = await makeLog();
     const { exitCode, out } = await runCommand(folder, ["export", "run.jsonl", "--format", "markdown"]);
     expect([exitCode, out]).toEqual([0, [join(folder, "run.md")]]);

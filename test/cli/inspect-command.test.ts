@@ -53,7 +53,7 @@ describe("turnwright inspect", () => {
     expect((await runCommand(folder, ["inspect", "."])).notes.at(-1)).toContain("turnwright: The folder has no logs.");
   });
 
-  it("replaces a symbolic link at the path of the page without changing the target of the link", async () => {
+  it("replaces a symbolic link at the page's path without changing the link's target", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     writeFileSync(join(folder, "victim.txt"), "Mine.");
@@ -66,7 +66,7 @@ describe("turnwright inspect", () => {
     ]);
   });
 
-  it("leaves no temporary file if a folder with the name of the page exists", async () => {
+  it("leaves no temporary file behind if a folder with the page's name exists", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     mkdirSync(join(folder, "run.html", "inner"), { recursive: true });

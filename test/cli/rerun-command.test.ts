@@ -44,7 +44,7 @@ const answer = '[{ type: "text-delta", text: "New." }, { type: "finish", reason:
 const call = '[{ type: "call-ready", key: "a", id: "a", name: "look", args: {} }, { type: "finish", reason: "tool-calls" }]';
 
 describe("turnwright rerun", () => {
-  it("repeats a run without calling the tools of the run", async () => {
+  it("repeats a run without calling the run's tools", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', tools: [tool("look")]');
@@ -72,7 +72,7 @@ describe("turnwright rerun", () => {
     expect([exitCode, notes[0]]).toEqual([0, "Repeats no iteration, and starts with test mock-model."]);
   });
 
-  it("suspends the run at a call of a tool without code and names the tool", async () => {
+  it("suspends the run at a call to a tool without code and names the tool", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, call);
@@ -103,7 +103,7 @@ describe("turnwright rerun", () => {
     expect([out, existsSync(join(folder, "elsewhere.jsonl"))]).toEqual([["run-rerun2.jsonl"], false]);
   });
 
-  it("prints the names of the module's ignored options", async () => {
+  it("prints the names of the options that the module defines but the rerun ignores", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], answers: []');

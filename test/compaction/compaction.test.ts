@@ -84,7 +84,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(new Set(asked)).toEqual(new Set(["mock mock-model"]));
   });
 
-  it("estimates the size of the first request, for which no usage is reported yet", async () => {
+  it("estimates the size of the first request, for which no usage has been reported yet", async () => {
     const earlier = Array.from({ length: 6 }, (_, index) => [
       { role: "user" as const, content: `Question ${index} ${"y".repeat(2_000)}` },
       { role: "assistant" as const, content: [{ type: "text" as const, text: `Answer ${index}` }] },
@@ -131,7 +131,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(end).toMatchObject({ outcome: "compacted", usage: { totalTokens: 110 }, costUSD: 0.00011 });
   });
 
-  it("emits no text-delta events for the text of the summary", async () => {
+  it("emits no text-delta events for the summary's text", async () => {
     const { playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     await result;
     const said = playing.recording.events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));

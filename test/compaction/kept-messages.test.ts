@@ -22,7 +22,7 @@ describe("compactMessages", () => {
     expect(requests[0]?.messages[0]).toEqual({ role: "user", content: "Rules.", pinned: true });
   });
 
-  it("keeps a call from options.messages that waits for approval, and the result of this call", async () => {
+  it("keeps a call from options.messages that waits for approval, and this call's result", async () => {
     const messages: Message[] = [
       long("A"),
       { role: "assistant", content: [{ type: "tool-call", callId: "w", name: "pay", args: {} }] },
@@ -60,7 +60,7 @@ describe("compactMessages", () => {
     expect(last.slice(0, 2)).toEqual(["user In Celsius.", "summary: Short."]);
   });
 
-  it("sends a part of the conversation again in halves if the service refuses the part as too long", async () => {
+  it("halves a part of the conversation and sends it again if the service refuses the part as too long", async () => {
     const parts: number[] = [];
     const provider = createMockProvider((request) => {
       if (request.purpose !== "summary") return text("Done.");

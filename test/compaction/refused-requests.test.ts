@@ -105,7 +105,7 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([status, compaction?.count]).toEqual(["completed", 9]);
   });
 
-  it("also summarizes the last result if this result is more than half of the request", async () => {
+  it("also summarizes the last result if it is more than half of the request", async () => {
     const large = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(40_000)}`);
     const refuse = (request: { readonly messages: readonly unknown[] }) =>
       JSON.stringify(request.messages).length > 30_000 ? tooLong : undefined;

@@ -82,7 +82,7 @@ describe("a resumed run that began with compactMessages", () => {
     ).toBe(true);
   });
 
-  it("uses the recorded summary even with other options", async () => {
+  it("uses the recorded summary even with different options", async () => {
     const first = start({ calls: 5 }, rules, { runId: "without" });
     const { steps } = savedOf((await first.result).journal);
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => isBeforeStream(key)));

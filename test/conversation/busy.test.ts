@@ -59,7 +59,7 @@ describe("createConversation with waitMs", () => {
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
 
-  it("refuses a run although the reader of a refused stream has left", async () => {
+  it("refuses a run even after the reader of a refused stream has left", async () => {
     const { clock, conversation } = open();
     const first = conversation.send("1");
     await clock.flush();
@@ -124,7 +124,7 @@ describe("createConversation with waitMs", () => {
     },
   );
 
-  it("refuses a waiting run if the signal of this run is aborted", async () => {
+  it("refuses a waiting run if its signal is aborted", async () => {
     const { clock, conversation } = open(60_000);
     const first = conversation.send("1");
     const abort = new AbortController();
@@ -186,7 +186,7 @@ describe("conversations with several writers", () => {
   });
   let number = 0;
 
-  it("store the runs one after the other, with memoryConversationStore and any interleaving", async () => {
+  it("store the runs one at a time, with memoryConversationStore and any interleaving", async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), writers, async (scheduler, counts) => {
         const store = memoryConversationStore();
@@ -217,7 +217,7 @@ describe("conversations with several writers", () => {
     );
   });
 
-  it("store the runs one after the other, with two fileConversationStore objects for one folder", async () => {
+  it("store the runs one at a time, with two fileConversationStore objects for one folder", async () => {
     const folder = makeFolder();
     const stores = [1, 2].map(() => fileConversationStore(folder, { fsync: false }));
     await fc.assert(
@@ -226,7 +226,7 @@ describe("conversations with several writers", () => {
     );
   });
 
-  it("store the runs one after the other, with postgresConversationStore and two pools", async () => {
+  it("store the runs one at a time, with postgresConversationStore and two pools", async () => {
     const stores = [1, 2].map(() => postgresConversationStore(database.connect()));
     await fc.assert(
       fc.asyncProperty(writers, (counts) => checkSerial(stores, `chat-${(number += 1)}`, counts)),

@@ -26,7 +26,7 @@ describe("fileConversationStore", () => {
     expect(modes).toEqual([0o700, 0o600]);
   });
 
-  it("removes the journals that it has created, and keeps that of the last run", async () => {
+  it("removes the journals that it created, except for the last run's journal", async () => {
     const folder = makeFolder();
     const store = fileConversationStore(folder, { fsync: false });
     const options = { provider: answer };

@@ -53,7 +53,7 @@ describe("fileConversationStore with edited files", () => {
     await expect(chat.send("Is it on?")).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it("refuses the file of another conversation", async () => {
+  it("refuses another conversation's file", async () => {
     const folder = makeFolder();
     const store = fileConversationStore(folder);
     await open("alice", store).send("My secret.");

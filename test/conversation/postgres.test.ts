@@ -32,7 +32,7 @@ function open(id: string, leaseMs: number) {
 }
 
 describe("postgresConversationStore", () => {
-  it("renews the lease of a live run, and frees the conversation when the run ends", async () => {
+  it("renews a live run's lease, and frees the conversation when the run ends", async () => {
     const { conversation, readLease } = open("renewed", 900);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -49,7 +49,7 @@ describe("postgresConversationStore", () => {
     expect((await readLease())?.holder).toBeNull();
   });
 
-  it("stops a run that has lost its lease, without storing the end of the run", async () => {
+  it("stops a run that has lost its lease, without storing the run's end", async () => {
     const { pool, provider, conversation } = open("lost", 600);
     const stream = conversation.stream("Is it on?");
     const reader = stream[Symbol.asyncIterator]();
@@ -101,7 +101,7 @@ describe("postgresConversationStore", () => {
     );
   });
 
-  it("journal: a plain run rejects if another process takes it over, and goes on there", async () => {
+  it("journal: a plain run rejects if another process takes it over, and continues there", async () => {
     const bank = new EventEmitter();
     const started = once(bank, "asked");
     const pay = defineTool({

@@ -71,7 +71,7 @@ describe("conversation.resume()", () => {
     await expect(conversation.resume({ answers: { [id]: approve } })).resolves.toMatchObject({ text: "Paid." });
   });
 
-  it("counts the usage of a resumed run once", async () => {
+  it("counts a resumed run's usage once", async () => {
     const tokens = usage({ inputTokens: 10, outputTokens: 5 });
     const { conversation } = open(
       [

@@ -25,7 +25,7 @@ async function runIdsOf(ids: readonly string[]): Promise<readonly string[]> {
   return runIds;
 }
 
-describe("run ids of a conversation", () => {
+describe("a conversation's run ids", () => {
   const ids = [
     "é".repeat(200),
     "漢".repeat(200),

@@ -123,7 +123,7 @@ describe("conversation.send()", () => {
     ]);
   });
 
-  it("merges the options of a run into the conversation's options", async () => {
+  it("merges a run's options into the conversation's options", async () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: "look",
@@ -152,7 +152,7 @@ describe("conversation.send()", () => {
 });
 
 describe("conversation.stream()", () => {
-  it("yields the events of a run, and stores the run before `result` resolves", async () => {
+  it("yields a run's events, and stores the run before `result` resolves", async () => {
     const { conversation, another } = open([toolCall("dig"), text("Gold.")]);
     const stream = conversation.stream("What is there?");
     const types = new Set<string>();

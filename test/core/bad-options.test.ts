@@ -7,7 +7,7 @@ const provider = createMockProvider([text("Hi.")]);
 const good = { provider, messages: [{ role: "user", content: "Go." }] } as const;
 const named = (name: unknown, more: object = {}): object => ({ middleware: [{ name, ...more }] });
 
-describe("the options of a run", () => {
+describe("a run's options", () => {
   it.for([
     ["a misspelt hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
     ["a hook that is no function", named("a", { call: true }), /"middleware\[0\].call" is .*, but must be a function/],

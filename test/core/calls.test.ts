@@ -135,7 +135,7 @@ describe("a tool that changes while its run is suspended", () => {
   const asks = { middleware: [approve(() => ({ kind: "ask" }))] };
   const stricter = { inputSchema: { type: "object", required: ["to"] } };
 
-  it("waits again under another id, and accepts no answer for the tool that was shown before", async () => {
+  it("waits again under a different id, and accepts no answer for the tool that was shown before", async () => {
     ran.length = 0;
     const { run } = setUp([make("old")], [toolCall("pay")]);
     await run(asks);
@@ -173,7 +173,7 @@ describe("a tool that changes while its run is suspended", () => {
   });
 });
 
-describe("the calls of a message", () => {
+describe("a message's calls", () => {
   it("count toward limits.maxToolCalls together, even if they start at the same time", async () => {
     const ran: unknown[] = [];
     const work = tool("work", (_, { callId }) => ran.push(callId));
@@ -233,7 +233,7 @@ describe("ask", () => {
   const schema = z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city") });
   const book = tool("book", async (_, context) => ask(context, { question: "Which city?", schema } as never), { durable: true });
 
-  it("asks again with the issues if an answer breaks a rule of its schema", async () => {
+  it("asks again with the issues if an answer breaks a rule in its schema", async () => {
     const { run } = setUp([book], [toolCall("book")]);
     await run();
     const answerWith = (city: string): object => ({ kind: "result", result: { city } });
@@ -265,7 +265,7 @@ describe("an agent tool", () => {
       ...fields,
     });
 
-  it("returns the text of its nested run, and with emitText also streams it to the user", async () => {
+  it("returns its nested run's text, and with emitText also streams it to the user", async () => {
     const { emitter, of } = recordEvents();
     const { run } = setUp([agent({ emitText: true })], [toolCall("agent")]);
     const first = await run({ events: emitter });
@@ -300,7 +300,7 @@ describe("an agent tool", () => {
     expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
   });
 
-  it("returns the unsent messages of a stopped nested run, also in a replay", async () => {
+  it("returns a stopped nested run's unsent messages, also in a replay", async () => {
     const control = createLoopControl();
     control.steer("Hurry.");
     control.stop();

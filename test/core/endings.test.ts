@@ -32,7 +32,7 @@ async function runAndReplay(script: MockScript, create: () => readonly Middlewar
 }
 
 describe("middleware around calls", () => {
-  it("processes a result once, and counts the usage of its extraction", async () => {
+  it("processes a result once, and counts its extraction's usage", async () => {
     let asked = 0;
     const extract = () => {
       asked += 1;

@@ -93,7 +93,7 @@ describe("an inner call that ends the run", () => {
     }
   });
 
-  it("prevents later inner calls of the same tool from running", async () => {
+  it("prevents later inner calls to the same tool from running", async () => {
     const { run, ran } = setUp([ending]);
     const { reason, calls } = await run("tries");
     expect([reason, ran, calls.map(({ result }) => result)]).toEqual([enough, [], ["not sent"]]);

@@ -63,7 +63,7 @@ describe("approve", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("refuses a resumed run with other middleware", async () => {
+  it("refuses a resumed run with different middleware", async () => {
     const { run } = setUp([approve(() => ({ kind: "ask" }))]);
     await run();
     const rejection = { code: "journal-mismatch", details: { field: "middleware" } };

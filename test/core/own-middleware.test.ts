@@ -147,7 +147,7 @@ describe("a hook that waits for its own promise", () => {
     expect([(await running).reason, paid]).toEqual([expect.objectContaining({ kind: "hook-failed", hook: "shared.call" }), []]);
   });
 
-  it("may wait for another call of the message, without counting that time in steps and tools", async () => {
+  it("may wait for another call in the message, without counting that time in steps and tools", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     let first: ReturnType<CallNext> | undefined;
@@ -190,7 +190,7 @@ describe("a middleware around tools", () => {
   });
 });
 
-describe("the body of a step that never settles", () => {
+describe("a step body that never settles", () => {
   const stuck: readonly (readonly [where: string, own: Omit<Middleware, "name">])[] = [
     ["call", { call: (_call, _next, at) => at.step("stuck", never) }],
     ["execute", { execute: (_call, _next, at) => at.step("stuck", never) }],
@@ -235,7 +235,7 @@ const ask = (hook: "call" | "execute", options: object = {}): Middleware => ({
   },
 });
 
-describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hook) => {
+describe.each(["call", "execute"] as const)("a middleware wait in %s", (hook) => {
   it("is shown with its kind, its details and its call", async () => {
     const { run, journal } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
     const { reason } = await run();
@@ -294,7 +294,7 @@ describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hoo
   });
 });
 
-describe("the answer of a wait with a schema", () => {
+describe("the answer to a wait with a schema", () => {
   it("is the schema's output, also when the run is executed again", async () => {
     const seen: unknown[] = [];
     const schema = z.object({ allowed: z.boolean(), note: z.string().default("none") }).transform((one) => ({ ...one, at: 1 }));

@@ -211,7 +211,7 @@ describe("compactMessages as middleware", () => {
   });
 });
 
-describe("prepareIteration with another provider", () => {
+describe("prepareIteration with a different provider", () => {
   it("does not ask for a recorded request again, but asks for one that no earlier execution made", async () => {
     const journal = recordSteps();
     const other = createMockProvider([toolCall("look"), text("Other.")]);

@@ -133,7 +133,7 @@ describe("the hooks registry, nest and close", () => {
     ]);
   });
 
-  it("close gets the error of a rejected run, and cannot break a run", async () => {
+  it("close gets a rejected run's error, and cannot break a run", async () => {
     const lines: string[] = [];
     const broken = memoryJournal();
     const journal: LoopOptions["journal"] = { ...broken, step: () => Promise.reject(new Error("full")) };

@@ -178,7 +178,7 @@ describe("a durable host whose database does not answer", () => {
   }, 60_000);
 });
 
-describe("a worker whose writes wait for a lock of the database", () => {
+describe("a worker whose writes are waiting for a database lock", () => {
   it("still answers calls and sends heartbeats", async () => {
     await session.query("BEGIN; LOCK TABLE turnwright.events IN SHARE MODE");
     const ids = Array.from({ length: 16 }, (_, index) => `locked-${index}`);

@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 describe("two workers that notice a dead worker at the same time", () => {
-  it("put the runs of the dead worker back into the queue once", async () => {
+  it("put the dead worker's runs back into the queue once", async () => {
     // This run belongs to another application, so the worker of this test must not take it over.
     await loop.start("orphan", {});
     await database.pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);
@@ -118,7 +118,7 @@ async function startFailed(id: string): Promise<void> {
 
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
-describe("the result of a durable run", () => {
+describe("a durable run's result", () => {
   it("rejects for a run that was deleted directly after its end", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});

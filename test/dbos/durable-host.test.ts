@@ -162,7 +162,7 @@ describe("a durable host", () => {
     expect((await readTypes(await shop.join("chat-6"))).at(-1)).toBe("run-end");
   });
 
-  it("regenerates the last answer of a conversation", async () => {
+  it("regenerates a conversation's last answer", async () => {
     await shop.start("chat-7", { message: "Hello." });
     await readTypes(await shop.join("chat-7"));
     const again = await shop.start("chat-7", { regenerate: true });
@@ -176,7 +176,7 @@ describe("a durable host", () => {
     expect((await next.result()).text).toContain("Message 3");
   });
 
-  it("accepts the result of a deferred call under the id of the call", async () => {
+  it("accepts the result of a deferred call under the call's id", async () => {
     await shop.start("chat-8", { message: "Pack." });
     await readTypes(await shop.join("chat-8"));
     const { reason } = (await shop.status("chat-8")) ?? {};

@@ -62,8 +62,8 @@ async function startWaiting(id: string): Promise<DurableEvent> {
   throw new Error("The run has ended.");
 }
 
-describe("the events of a durable run", () => {
-  it("end with the error of a rejected run", async () => {
+describe("a durable run's events", () => {
+  it("end with a rejected run's error", async () => {
     const begun = new Promise<void>((resolve) => (begin = resolve));
     await loop.start("fails", { question: "?", does: "fails" });
     await begun;
@@ -112,7 +112,7 @@ describe("the events of a durable run", () => {
 });
 
 describe("a durable loop", () => {
-  it("rejects the ids of unknown runs and of runs of other loops", async () => {
+  it("rejects ids of unknown runs and of runs from other loops", async () => {
     await other.start("of-other", { question: "?" });
     expect(await loop.start("of-other", { question: "?" })).toBe("exists");
     expect([await loop.status("of-other"), await loop.status("nobody")]).toEqual([undefined, undefined]);
@@ -183,7 +183,7 @@ describe("a durable loop", () => {
     }
   });
 
-  it("rejects a name that another loop in the process has", () => {
+  it("rejects a name that another loop in the process already has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
     expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop of this process has/);

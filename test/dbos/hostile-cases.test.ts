@@ -72,7 +72,7 @@ describe("the events of a durable stream that was cut off", () => {
   });
 });
 
-describe("the id of a durable conversation", () => {
+describe("a durable conversation's id", () => {
   it("is rejected immediately by each method if Postgres cannot store it", async () => {
     for (const id of ["x\0y", "\uD800", "", "a".repeat(501)]) {
       const calls = [hostA.start(id, { message: "?" }), hostA.status(id), hostA.join(id), hostA.stop(id), hostA.retry(id)];

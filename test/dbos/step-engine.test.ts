@@ -73,7 +73,7 @@ const door: EngineDoor = { waits: (id) => readWaits(id), answer: sendAnswer };
 
 const programs = Number(process.env["PROGRAMS"] ?? 2);
 
-test("DBOS: random programs that are killed at random steps end with the messages of a run in memory", async () => {
+test("DBOS: random programs that are killed at random steps end with the same messages as a run in memory", async () => {
   const check = async (seed: number): Promise<void> => {
     const program = createEngineProgram(seed, 2);
     const id = `program-${seed}`;

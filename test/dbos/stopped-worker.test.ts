@@ -89,7 +89,7 @@ describe("a worker of durable runs that stops", () => {
   }, 30_000);
 });
 
-describe("the second call of worker.stop()", () => {
+describe("the second call to worker.stop()", () => {
   it("resolves only when the worker has stopped", async () => {
     let isShut = false;
     const shutdown = DBOS.shutdown.bind(DBOS);

@@ -53,7 +53,7 @@ async function storedBy(runId: string): Promise<number> {
   return Number(rows[0]?.bytes);
 }
 
-describe("the storage of a durable run", () => {
+describe("a durable run's storage", () => {
   it("grows linearly, with one copy of each result", async () => {
     makeResult = () => randomBytes(2_500).toString("hex");
     const sizes = new Map<number, number>();
@@ -80,7 +80,7 @@ describe("the storage of a durable run", () => {
     expect(rows).toEqual([{ events: 0, blobs: 1 }]);
   });
 
-  it("returns an unchanged tool result in the messages and events of a restarted worker", async () => {
+  it("returns an unchanged tool result in a restarted worker's messages and events", async () => {
     const result: Json = {
       blobs: { result: "a".repeat(64) },
       blob: "b".repeat(64),

@@ -40,7 +40,7 @@ async function start(workflowID: string, tool: string): Promise<string> {
   return (await find()) ?? "";
 }
 
-describe("a waiting call of a workflow", () => {
+describe("a workflow's waiting call", () => {
   it("keeps waiting after messages that are not decisions", async () => {
     const callId = await start("noise", "book");
     const unfit = JSON.stringify({ id: callId, attempt: 0, value: { kind: "yes" } });
@@ -51,13 +51,13 @@ describe("a waiting call of a workflow", () => {
 });
 
 describe("sendDecision", () => {
-  it("approves a waiting call of a workflow", async () => {
+  it("approves a workflow's waiting call", async () => {
     const callId = await start("approved", "book");
     await sendAnswer("approved", callId, { kind: "approve" });
     expect(await DBOS.getResult("approved")).toContain("Booked.");
   }, 30_000);
 
-  it("passes a result to a waiting call of a workflow", async () => {
+  it("passes a result to a workflow's waiting call", async () => {
     const callId = await start("signed", "sign");
     await sendAnswer("signed", callId, { kind: "result", result: "Kim" });
     expect(await DBOS.getResult("signed")).toContain("Kim");

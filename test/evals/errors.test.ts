@@ -8,7 +8,7 @@ import { makeFolder } from "../journal/folder.ts";
 
 const statuses = (trials: readonly TrialReport[] = []): readonly string[] => trials.map(({ status }) => status);
 
-describe("errors of trials", () => {
+describe("errors from trials", () => {
   it.for([
     ["a wrong key", "run", fail({ status: 401, message: "Wrong key" }), 1],
     ["a service that is busy", "run", fail({ status: 529, message: "Busy" }), 5],
@@ -68,7 +68,7 @@ describe("errors of trials", () => {
     expect(new Set(statuses(report.cases[0]?.trials))).toEqual(new Set(["error"]));
   });
 
-  it("are judged despite a fault of the service with checkOutages", async () => {
+  it("are judged with checkOutages despite a service fault", async () => {
     const evaluation = defineEvaluation({
       name: "faults",
       cases: [{ id: "busy" }, { id: "calm" }],
@@ -135,7 +135,7 @@ it("evaluate: runs with the same ids can run at the same time in one process", a
   ]);
 });
 
-it("evaluate: a judge without a verdict is an error, also from another copy of the package", async () => {
+it("evaluate: a judge without a verdict is an error, even from another copy of the package", async () => {
   vi.resetModules();
   // A program in CommonJS has such a copy, because the command line has its own.
   const other = await import("turnwright/evals");
@@ -206,7 +206,7 @@ describe("a replay", () => {
   });
 });
 
-describe("the files of a trial", () => {
+describe("a trial's files", () => {
   it("contain no absolute path, and support the longest id", async () => {
     const directory = makeFolder();
     const id = "case ".repeat(60);

@@ -298,7 +298,7 @@ describe("evaluate", () => {
     expect((await running).cases[0]?.trials[0]).toMatchObject({ status: "error", durationMs: endsAt });
   });
 
-  it("stops on a signal, and judges the result of a stream", async () => {
+  it("stops on a signal, and judges a stream's result", async () => {
     const stop = new AbortController();
     const evaluation = defineEvaluation({
       name: "streams",

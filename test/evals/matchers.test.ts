@@ -116,7 +116,7 @@ describe("toHarnessResult", () => {
     });
   });
 
-  it("contains the error of a failed run", async () => {
+  it("contains a failed run's error", async () => {
     const failed = await runToolLoop({
       provider: createMockProvider([fail({ status: 503, message: "Overloaded" })]),
       messages: [{ role: "user", content: "?" }],

@@ -12,7 +12,7 @@ function makeGate(): readonly [opened: Promise<void>, open: () => void] {
   return [opened, open];
 }
 
-describe("the folder of an evaluation", () => {
+describe("an evaluation's folder", () => {
   it("allows one evaluation at a time, and removes trials of deleted cases", async () => {
     const directory = makeFolder();
     const evaluation = defineEvaluation({

@@ -25,7 +25,7 @@ describe("generateWithTools", () => {
     expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["a", "b"]);
   });
 
-  it("sends the messages, system text, settings and tool choice of the request", async () => {
+  it("sends the request's messages, system text, settings and tool choice", async () => {
     const provider = createMockProvider([text("Yes.")]);
     const { executor } = recordExecutor();
     const asked: GenerateRequest = {
@@ -88,7 +88,7 @@ describe("generateWithTools", () => {
     else expect(part?.result).toBe(read);
   });
 
-  it("falls back to another provider in any iteration without running a tool again", async () => {
+  it("falls back to a different provider in any iteration without running a tool again", async () => {
     const first = createMockProvider([toolCall("a"), fail({ status: 529 }), fail({ status: 529 })]);
     const second = createMockProvider([toolCall("b"), text("Done.")]);
     const { executor, executed } = recordExecutor();
@@ -97,7 +97,7 @@ describe("generateWithTools", () => {
     expect(executed.map(([name]) => name)).toEqual(["a", "b"]);
   });
 
-  it("calls the executor as a method, with the signal of the call", async () => {
+  it("calls the executor as a method, with the call's signal", async () => {
     class Tools implements ToolExecutor {
       readonly definitions = [{ name: "a", description: "", inputSchema: {} }];
       readonly seen: unknown[] = [];

@@ -55,7 +55,7 @@ describe("input checks of guardrails", () => {
     `);
   });
 
-  it("end the run with the name and reason of the refusing check, and show no text", async () => {
+  it("end the run with the refusing check's name and reason, and show no text", async () => {
     const provider = createMockProvider([text("First, you need")]);
     const recording = recordEvents();
     const middleware = [guardrails({ input: [pass, refuse] })];

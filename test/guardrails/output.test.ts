@@ -85,7 +85,7 @@ describe("output checks of guardrails", () => {
     ]);
   });
 
-  it("pass on all parts of an accepted answer in their order", async () => {
+  it("pass on all parts of an accepted answer in order", async () => {
     const answer = [reasoning("Hm."), text("Hi."), providerMetadata({ raw: 1 }), details("more")];
     const { running } = start([answer], [redact(), refuseSecret()]);
     const result = await running;
@@ -93,7 +93,7 @@ describe("output checks of guardrails", () => {
     expect(result.messages.at(-1)).toMatchObject({ content: [{ type: "reasoning" }, { type: "text" }] });
   });
 
-  it("refuse an answer so that no part of the answer is shown, recorded or returned", async () => {
+  it("refuse an answer so that no part of it is shown, recorded or returned", async () => {
     const { running, recording, shown, written } = start([text("The SECRET is 7.", { chunks: 6 })], [refuseSecret()]);
     const result = await running;
     expect(result.reason).toEqual({ kind: "output-guardrail", guardrail: "secret", reason: "a secret", info: undefined });
@@ -182,7 +182,7 @@ describe("output checks of guardrails", () => {
     expect(calls).toBe(1);
   });
 
-  it("add their own tokens to the usage of the run", async () => {
+  it("add their own tokens to the run's usage", async () => {
     const spent = { usage: { inputTokens: 70, outputTokens: 30, totalTokens: 100 } };
     const { running } = start([text("Hi")], [{ name: "judge", check: () => ({ kind: "pass", spent }) }]);
     expect((await running).usage.totalTokens).toBeGreaterThanOrEqual(100);

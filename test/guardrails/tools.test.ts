@@ -42,7 +42,7 @@ describe("tool checks of guardrails", () => {
     expect(result.status).toBe("completed");
   });
 
-  it("rewrite the arguments of a call, which are then validated again", async () => {
+  it("rewrite a call's arguments, which are then validated again", async () => {
     const lower: ToolCheck = {
       name: "lower",
       check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args).toLowerCase() } }),
@@ -191,7 +191,7 @@ describe("tool checks of guardrails", () => {
   });
 });
 
-describe("options of guardrails", () => {
+describe("guardrails options", () => {
   const check = (): never => {
     throw new Error("not called");
   };

@@ -84,7 +84,7 @@ describe("an agent with the filter", () => {
   });
 });
 
-describe("a summary of an agent whose filter hides messages", () => {
+describe("a summary for an agent whose filter hides messages", () => {
   const without = (list: readonly ModelRequest[], result: LoopResult): unknown => {
     const since = result.handoffs?.[0]?.iteration ?? Infinity;
     return list.filter(({ iteration, messages }) => iteration > since && JSON.stringify(messages).includes(secret));

@@ -25,7 +25,7 @@ describe("a run with createHandoffs", () => {
     );
   });
 
-  it("continues after a handoff with the system text and the tools of the other agent", async () => {
+  it("continues after a handoff with the other agent's system text and tools", async () => {
     const agents = createAgents();
     const provider = createMockProvider([
       toolCall("search", {}),
@@ -69,7 +69,7 @@ describe("a run with createHandoffs", () => {
     expect(provider.requests[4]?.messages).toHaveLength(9);
   });
 
-  it("calls the system function of an agent for each request, with the context of the run", async () => {
+  it("calls an agent's system function for each request, with the run's context", async () => {
     const system = ({ context }: { readonly context: unknown }): string => `You help ${String(context)}.`;
     const agents = createHandoffs({ start: "a", agents: { a: { description: "", system } } });
     const provider = createMockProvider([text("Hi.")]);
@@ -119,7 +119,7 @@ describe("a run with createHandoffs", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "failed"]);
   });
 
-  it("carries out a handoff after a call of an ordinary tool named transfer_to_account", async () => {
+  it("carries out a handoff after a call to an ordinary tool named transfer_to_account", async () => {
     const agents = createAgents();
     const tools = [...agents.tools, tool("transfer_to_account")];
     const provider = createMockProvider([[toolCall("transfer_to_account", {}), toBilling], text("Done.")]);
@@ -144,7 +144,7 @@ describe("a run with createHandoffs", () => {
     expect({ reason: result.reason, calls: provider.calls }).toEqual({ reason: { kind: "handoff-cap", count: 3 }, calls: 3 });
   });
 
-  it("begins with the agent of the last result if startWith() is used", async () => {
+  it("begins with the last result's agent if startWith() is used", async () => {
     const agents = createAgents();
     const first = await runToolLoop({
       provider: createMockProvider([toBilling, text("Done.")]),
@@ -158,7 +158,7 @@ describe("a run with createHandoffs", () => {
     expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
   });
 
-  it("traces each stream with the agent and the provider of this agent", async () => {
+  it("traces each stream with the agent and the agent's provider", async () => {
     const own = createMockProvider([text("Done.")], { model: "own" });
     const agents = createHandoffs({
       start: "triage",

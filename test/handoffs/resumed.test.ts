@@ -39,7 +39,7 @@ describe("a resumed run with createHandoffs", () => {
     }
   });
 
-  it("begins as the agent of the journal, even if startWith() names another agent", async () => {
+  it("begins as the journal's agent, even if startWith() names another agent", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const options = { messages, tools: agents.tools, runId: "r3" };
@@ -54,7 +54,7 @@ describe("a resumed run with createHandoffs", () => {
     expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
   });
 
-  it("can be read by inspectJournal without the options of the run", async () => {
+  it("can be read by inspectJournal without the run's options", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const result = await runToolLoop({
@@ -68,7 +68,7 @@ describe("a resumed run with createHandoffs", () => {
     expect(inspected).toMatchObject({ status: "completed", messages: result.messages });
   });
 
-  it('ends with the reason "hook-failed" if the agent of the journal is missing', async () => {
+  it(`ends with the reason "hook-failed" if the journal's agent is missing`, async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const options = { messages, runId: "r2", tools: agents.tools };
@@ -95,7 +95,7 @@ describe("a resumed run with createHandoffs", () => {
   });
 });
 
-describe("options of handoffs", () => {
+describe("handoffs options", () => {
   const agent = { description: "" };
   it.for<[title: string, options: unknown, code: string, message: RegExp]>([
     ["no agents", { agents: {}, start: "a" }, "invalid-option", /at least one agent/],
@@ -134,7 +134,7 @@ describe("options of handoffs", () => {
   });
 });
 
-it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the recorded iteration, from a %s", async (kind) => {
+it.for(["log", "journal"] as const)("rerunFrom continues as the recorded iteration's agent, from a %s", async (kind) => {
   const agents = createAgents();
   const options = { tools: agents.tools, middleware: [agents] };
   const lines: string[] = [];
@@ -147,7 +147,7 @@ it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the rec
   expect(result.agent).toBe("billing");
 });
 
-it("createConversation begins the next run with the agent of the last run, even after a reload from the store", async () => {
+it("createConversation begins the next run with the last run's agent, even after a reload from the store", async () => {
   const store = memoryConversationStore();
   const agents = createAgents();
   const options = { tools: agents.tools, middleware: [agents] };

@@ -30,8 +30,8 @@ function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
 
 const messages = [{ role: "user" as const, content: "Go." }];
 
-describe("an execution of a durable run", () => {
-  it("repeats failed reads of the store without failing the run", async () => {
+describe("a durable run's execution", () => {
+  it("repeats failed reads from the store without failing the run", async () => {
     const options = () => ({ provider: createMockProvider(() => text("Done.")), messages });
     const site = createSite(new Set(["begin", "readMessages", "readRecords"]));
     const end = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}" });
@@ -48,7 +48,7 @@ describe("an execution of a durable run", () => {
     expect([facts.text, facts.finalAnswer, facts.reason.kind]).toEqual(["So far.", true, "max-iterations"]);
   });
 
-  it("ends when a later execution of the run starts in the same process", async () => {
+  it("ends when a later execution of the same run starts in the same process", async () => {
     let begun = 0;
     let isBegun: () => void = () => {};
     const firstBegun = new Promise<void>((resolve) => (isBegun = resolve));

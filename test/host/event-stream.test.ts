@@ -231,7 +231,7 @@ describe("pipeEventStream", () => {
     return { url: `http://127.0.0.1:${port}/`, ended, close: () => new Promise((done) => server.close(done)) };
   }
 
-  it("writes the events of a run to a node:http response", async () => {
+  it("writes a run's events to a node:http response", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const server = await serve((req, res) => pipeEventStream(host.join(id, { from: lastEventId(req) }), res));

@@ -108,7 +108,7 @@ async function readOne(reader: Reader): Promise<boolean> {
   return done !== true;
 }
 
-describe("readers of a hosted run", () => {
+describe("a hosted run's readers", () => {
   it("receive each event exactly once, whenever they join", async () => {
     const property = fc.asyncProperty(script, fc.array(act, { maxLength: 40 }), async (messages, acts) => {
       const direct: LoopEvent[] = [];
@@ -203,7 +203,7 @@ describe("readers of a hosted run", () => {
     expect(textOf(await readAll(host.join(id, { from: `${epoch}-${entry}-99` })))).toBe("");
   });
 
-  it("can continue in the middle of a text fragment that is still streamed", async () => {
+  it("can continue in the middle of a text fragment that is still being streamed", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), text("Two."), wait(1), text("Three.")]], clock), message: "Go." });
     const first = host.join(id)?.[Symbol.asyncIterator]();

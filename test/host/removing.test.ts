@@ -56,7 +56,7 @@ async function send(host: RunHost, message: string, more: object = {}): Promise<
 
 const open = (): ConversationStore => fileConversationStore(folder, { fsync: false });
 
-describe("the option keepRuns of a host", () => {
+describe("the host option keepRuns", () => {
   it.each<[KeepRuns | undefined, readonly string[]]>([
     [undefined, ["6"]],
     [1, ["6"]],
@@ -95,7 +95,7 @@ describe("the option keepRuns of a host", () => {
     expect(hosted()).toEqual(["2", "3", "6"]);
   });
 
-  it("keeps the journal of a failed run until the next run, so that the failed run can be retried", async () => {
+  it("keeps a failed run's journal until the next run, so that the failed run can be retried", async () => {
     const host = createRunHost({ store: open() });
     await send(host, "Hello");
     await send(host, "Fail.");
@@ -161,7 +161,7 @@ describe.each<[string, () => ConversationStore]>([
   });
 });
 
-it("host.remove() answers busy while another process has the conversation", async () => {
+it('host.remove() returns "busy" while another process has the conversation', async () => {
   const host = createRunHost({ store: open() });
   await send(host, "Pay.");
   const lock = await open().lock("chat");

@@ -85,7 +85,7 @@ describe("host.resume() in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("sends no event of the resumed run to a reader that joined before the suspension", async () => {
+  it("sends none of the resumed run's events to a reader that joined before the suspension", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -157,7 +157,7 @@ describe("host.resume() in the same process", () => {
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });
 
-  it("emits the events of a replayed nested run once", async () => {
+  it("emits a replayed nested run's events once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const inner = createMockProvider(() => text("Inner."));
@@ -231,7 +231,7 @@ describe("a run host in another process", () => {
     }
   });
 
-  it("reads the end of a run from the journal if the store lacks the end", async () => {
+  it("reads a run's end from the journal if the store lacks it", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";
@@ -243,7 +243,7 @@ describe("a run host in another process", () => {
     expect([status, reason?.kind, isLive]).toEqual(["suspended", "approval-required", false]);
   });
 
-  it("keeps the messages of a crashed run for the next run", async () => {
+  it("keeps a crashed run's messages for the next run", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";

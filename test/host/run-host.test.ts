@@ -119,7 +119,7 @@ describe("host.start() in a busy conversation", () => {
     expect(textOf(await readAll(host.join(id)))).toBe("One.Two.");
   });
 
-  it("starts only one run for two simultaneous calls of host.start()", async () => {
+  it("starts only one run for two simultaneous calls to host.start()", async () => {
     const { host, clock, id } = createStage();
     const starts = [1, 2, 3].map(async (n) => host.start(id, { ...playing([text(`${n}`)], clock), message: "Hello." }));
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
@@ -152,7 +152,7 @@ describe("host.start() in a busy conversation", () => {
     ]);
   });
 
-  it('with whenBusy: "queue", runs up to maxQueued waiting starts one after the other', async () => {
+  it('with whenBusy: "queue", runs up to maxQueued waiting starts one at a time', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));

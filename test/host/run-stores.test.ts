@@ -51,7 +51,7 @@ describe.for<[string, () => ConversationStore]>([
     await lock.release();
   });
 
-  it("stores the conversation of a run host", async () => {
+  it("stores a run host's conversation", async () => {
     const { host, clock, id } = createStage({ store: create() });
     const middleware = [approve(() => ({ kind: "ask" as const }))];
     const save = tool("save", () => "saved");
@@ -104,7 +104,7 @@ describe("fileConversationStore", () => {
     await expect(started).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it('lets host.resume() return "busy" until the process of the run is killed', async () => {
+  it(`lets host.resume() return "busy" until the run's process is killed`, async () => {
     const child = spawn(process.execPath, ["--import", programLoader(), "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -132,7 +132,7 @@ describe("fileConversationStore", () => {
     }
   }, 30_000);
 
-  it("lets another host start the next run, even if the end of the last run was not stored", async () => {
+  it("lets another host start the next run, even if the last run's end was not stored", async () => {
     const store = fileConversationStore(folder);
     const broken = watchAppend(store, (status) => {
       if (status !== "running") throw new Error("The disk is full.");

@@ -104,7 +104,7 @@ describe.each([
     ]);
   });
 
-  it('waits for the decisions with "queue", and keeps the order of the messages', async () => {
+  it('waits for the decisions with "queue", and keeps the messages in order', async () => {
     const chat = open("queue");
     await chat.send("Pay.");
     const queued = ["one", "two", "three"].map((message) => chat.send(message));

@@ -103,7 +103,7 @@ describe("host.start() with a message that arrived before", () => {
     expect(lines.filter((line) => line.startsWith("user"))).toEqual(["user: Pay."]);
   });
 
-  it("retries after a failed run, and keeps the results of its calls", async () => {
+  it("retries after a failed run, and keeps its calls' results", async () => {
     let requests = 0;
     const stage = open(({ messages }) => {
       requests += 1;
@@ -140,7 +140,7 @@ describe("host.start() with a message that arrived before", () => {
     expect((await stage.shown()).length).toBe(4);
   });
 
-  it("changes nothing if the journal of the run was removed", async () => {
+  it("changes nothing if the run's journal was removed", async () => {
     const store = sharedStore();
     const stage = open(echo, { ...store, journal: store.journal });
     await readStart(stage.start(say("one", "m1")));

@@ -57,7 +57,7 @@ describe("the run log of runLog", () => {
     expect(lines.join("")).not.toContain("u1");
   });
 
-  it("contains the request, the first token and the output of a stream, with times", async () => {
+  it("contains a stream's request, first token and output, with times", async () => {
     const { log } = await logTimed({
       provider: createMockProvider([
         [

@@ -119,7 +119,7 @@ describe("runLog with a sink that returns promises", () => {
 });
 
 describe("runLog", () => {
-  it.for(["stop", "kill"] as const)("writes the end of a run after control.%s()", async (verb) => {
+  it.for(["stop", "kill"] as const)("writes a run's end after control.%s()", async (verb) => {
     const path = join(makeFolder(), "run.jsonl");
     const control = createLoopControl();
     const stopper = defineTool({ ...lookUp, execute: () => (control[verb](), new Promise(() => {})) });
@@ -130,7 +130,7 @@ describe("runLog", () => {
     });
   });
 
-  it("writes the error of a run that rejects", async () => {
+  it("writes the error that rejects a run", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const inner = memoryJournal();
     const full = new Error("The disk with sk-abc12345678901 is full.");

@@ -34,7 +34,7 @@ describe("a run log in a file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("contains several runs that share long texts", async () => {
+  it("contains several runs that share long strings", async () => {
     const path = join(makeFolder(), "runs.jsonl");
     await runLogged(optionsFor(1, { runId: "a" }), { to: path });
     const size = statSync(path).size;
@@ -77,7 +77,7 @@ describe("a run log in a file", () => {
   });
 });
 
-describe("the run log of a resumed run", () => {
+describe("the run log for a resumed run", () => {
   it("contains each step once", async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");

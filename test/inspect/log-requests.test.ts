@@ -56,7 +56,7 @@ describe("the requests in a run log", () => {
   });
 });
 
-describe("the run log of a run with nested runs", () => {
+describe("the run log for a run with nested runs", () => {
   it("contains nested runs below the calls that started them", async () => {
     const ask = defineAgentTool({
       name: "ask",

@@ -107,7 +107,7 @@ const kinds: readonly (readonly [what: string, shape: Shape, iterations?: number
   ["arguments of 5,000 bytes", { argsOf: (n) => ({ body: textOf(5_000, n), rows: [recordOf(200, n)] }) }],
 ];
 
-describe("the size of a run log", () => {
+describe("a run log's size", () => {
   it.for(kinds)(
     "is at most 1.3 times the new content plus 2 KB per iteration, with %s",
     { timeout: 60_000 },

@@ -53,7 +53,7 @@ function privateRun(): LoopOptions {
 }
 
 describe("runLog: the option redact", () => {
-  it("is called with every text of the run and the place of the text", async () => {
+  it("is called with every string in the run and its place", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
       redact: (said, place) => {
@@ -155,7 +155,7 @@ describe("runLog", () => {
   });
 });
 
-describe("runLog with data that looks like marks of the log format", () => {
+describe("runLog with data that looks like log format marks", () => {
   const values: readonly Json[] = [
     { "@": 0 },
     { "@": 999 },

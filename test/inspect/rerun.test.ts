@@ -9,7 +9,7 @@ import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
 import { addWatchers } from "../add-watchers.ts";
 
 describe("rerunFrom", () => {
-  it.for(kinds)("repeats the steered message of a run from the %s of the run", async (kind) => {
+  it.for(kinds)("repeats a run's steered message from the run's %s", async (kind) => {
     const control = createLoopControl();
     const late = tool("late", () => control.steer("In German, please."));
     const options = { control, tools: [...tools, late] };
@@ -19,7 +19,7 @@ describe("rerunFrom", () => {
     expect(log.runs[0]?.lines.filter(({ type }) => type === "steered")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it.for(kinds)("repeats a run from the %s of the run if the run continued after the first answer", async (kind) => {
+  it.for(kinds)("repeats a run from its %s if the run continued after the first answer", async (kind) => {
     const control = createLoopControl();
     const provider = createMockProvider(({ iteration }) => {
       if (iteration === 0) control.steer("And then?");
@@ -30,7 +30,7 @@ describe("rerunFrom", () => {
     expect(other.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
   });
 
-  it.for(kinds)("repeats a run from the %s of the run if the run was retried", async (kind) => {
+  it.for(kinds)("repeats a run from its %s if the run was retried", async (kind) => {
     const folder = makeFolder();
     const files = { log: join(folder, "run.jsonl"), journal: join(folder, "journal.jsonl") };
     const script = [toolCall("look"), fail({ status: 400, message: "no" }), toolCall("look"), text("Done.")];
@@ -47,7 +47,7 @@ describe("rerunFrom", () => {
     ]);
   });
 
-  it("continues with other tools from the given iteration on", async () => {
+  it("continues with different tools starting with the given iteration", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("look"), text("Done.")] });
     const find = tool("find", () => "found");
     const provider = createMockProvider([toolCall("find"), toolCall("look"), text("New.")]);
@@ -63,7 +63,7 @@ describe("rerunFrom", () => {
     expect(result.runId).not.toBe("first");
   });
 
-  it("repeats a rerun from the log of the rerun", async () => {
+  it("repeats a rerun from its own log", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("long"), text("Done.")] });
     const second = join(makeFolder(), "second.jsonl");
     const options = await rerunFrom(
@@ -103,7 +103,7 @@ describe("rerunFrom", () => {
     });
   });
 
-  it("rejects the id of the repeated run as the id of the new run", async () => {
+  it("rejects the repeated run's id as the new run's id", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
@@ -120,7 +120,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 2, { limits: { maxIterations: 2 } })).rejects.toMatchObject({ code: "rerun-refused" });
   });
 
-  it("applies a limit of the log only if the limit is lower than the default", async () => {
+  it("applies a limit from the log only if it is lower than the default", async () => {
     const files = await runFirst({ script: [toolCall("look"), text("Done.")] });
     const log = await readRunLog(files.log);
     const limits = {

@@ -14,8 +14,8 @@ async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<u
   return runTool(importTool(made, { name: "get" }), args);
 }
 
-describe("importTool: result of an AI SDK tool", () => {
-  it("is the last value of a generator", async () => {
+describe("importTool: the result from an AI SDK tool", () => {
+  it("is the last value that a generator yields", async () => {
     const made = tool({
       inputSchema: city,
       async *execute() {
@@ -208,7 +208,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
   });
 
-  it("receives the call, the conversation and the context of the run", async () => {
+  it("receives the call, the conversation and the run's context", async () => {
     let seen: Record<string, unknown> = {};
     const made = tool({
       inputSchema: amount,

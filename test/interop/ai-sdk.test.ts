@@ -184,7 +184,7 @@ describe("importTool: an AI SDK tool", () => {
     expect(registry.validate("get", [1])).toEqual({ value: [1], unchecked: true });
   });
 
-  it("reports the validation error of a schema that lists no issues", async () => {
+  it("reports the validation error from a schema that lists no issues", async () => {
     const made = tool({
       inputSchema: jsonSchema(cityJson, { validate: () => ({ success: false, error: new Error("closed today") }) }),
       execute: run,

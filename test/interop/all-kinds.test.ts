@@ -56,7 +56,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
   });
   for (const { title, run } of suite) it(`creates a registry that ${title}`, run);
 
-  it("shows a tool to the model with the schema of the tool", async () => {
+  it("shows a tool to the model with the tool's schema", async () => {
     const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], {
       tools: [imported(echo)],
       middleware: [approve()],
@@ -84,7 +84,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
   });
 
-  it("puts the error message of a tool that throws into the outcome", async () => {
+  it("puts a throwing tool's error message into the outcome", async () => {
     const [, broken] = work;
     expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
       kind: "failed",
@@ -124,7 +124,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("validates the arguments of a call exactly once", async () => {
+  it("validates a call's arguments exactly once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -164,7 +164,7 @@ function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): 
 }
 
 describe("importTools", () => {
-  it("uses the keys of an object as the names of the tools", async () => {
+  it("uses an object's keys as the tool names", async () => {
     const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
       tool_0: { timeoutMs: 5, description: "The first." },
     });

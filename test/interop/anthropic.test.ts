@@ -59,7 +59,7 @@ it("importTool: an Anthropic tool can return text, images and documents", async 
   });
 });
 
-it("importTool: an Anthropic tool fails with the text of a ToolError", async () => {
+it("importTool: an Anthropic tool fails with the ToolError's text", async () => {
   const made = betaZodTool({
     ...described,
     inputSchema,

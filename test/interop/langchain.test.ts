@@ -13,7 +13,7 @@ const described = { name: "get", description: "Gets." };
 const schema = z.object({ city: z.string() });
 const city = { city: "Oslo" };
 
-it("importTool: a LangChain tool receives the call, its signal and the context of the run", async () => {
+it("importTool: a LangChain tool receives the call, its signal and the run's context", async () => {
   const seen: unknown[] = [];
   const made = tool(
     (args: unknown, config: ToolRunnableConfig) => {
@@ -72,7 +72,7 @@ it.for(outputs)("importTool: a LangChain tool can return %s", async ([, output, 
   expect(await runTool(importTool(made), city)).toMatchObject(outcome as object);
 });
 
-it("importTool: the artifact of a LangChain tool is reported as metadata", async () => {
+it("importTool: a LangChain tool's artifact is reported as metadata", async () => {
   const told: unknown[] = [];
   const made = tool(async () => ["two rows", [{ id: 1 }, { id: 2 }]], {
     ...described,
@@ -83,7 +83,7 @@ it("importTool: the artifact of a LangChain tool is reported as metadata", async
   expect([outcome, told]).toMatchObject([{ kind: "completed", data: "two rows" }, [[{ id: 1 }, { id: 2 }]]]);
 });
 
-it("importTool: the artifact of a LangChain tool is reported even if the tool fails", async () => {
+it("importTool: a LangChain tool's artifact is reported even if the tool fails", async () => {
   const told: unknown[] = [];
   const answer = new ToolMessage({ content: "closed", tool_call_id: "x", status: "error", artifact: { code: 7 } });
   const made = tool(async () => answer, { ...described, schema });
@@ -97,7 +97,7 @@ it("importTool: a LangChain tool with returnDirect ends the run", async () => {
   expect((await result).reason.kind).toBe("end-turn");
 });
 
-it("importTool: the values of a LangChain generator tool are reported as progress", async () => {
+it("importTool: the values that a LangChain generator tool yields are reported as progress", async () => {
   const made = tool(
     async function* run() {
       yield "half";

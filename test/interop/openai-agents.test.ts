@@ -78,7 +78,7 @@ describe("importTool: a failing OpenAI Agents tool", () => {
   const broken = async (): Promise<string> => {
     throw new Error("out of order");
   };
-  it("fails with the default error text of the library", async () => {
+  it("fails with the library's default error text", async () => {
     expect(await runTool(importTool(tool({ ...described, execute: broken })), { city: "Oslo" })).toMatchObject({
       kind: "failed",
       error: { message: "An error occurred while running the tool. Please try again." },
@@ -93,7 +93,7 @@ describe("importTool: a failing OpenAI Agents tool", () => {
     });
   });
 
-  it("completes with the result of a custom errorFunction", async () => {
+  it("completes with a custom errorFunction's result", async () => {
     const made = tool({ ...described, execute: broken, errorFunction: () => "Try Bergen." });
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Try Bergen." });
   });
@@ -171,7 +171,7 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
   });
 });
 
-it("importTool: options.inputSchema validates the arguments of an OpenAI Agents tool", async () => {
+it("importTool: options.inputSchema validates an OpenAI Agents tool's arguments", async () => {
   const made = tool({ ...described, execute: async ({ city }) => city });
   const imported = importTool(made, { inputSchema: fromJsonSchema(made.parameters as JsonSchema) });
   expect(await runTool(imported, { city: 1 })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["city"] }] });
@@ -184,7 +184,7 @@ it("importTool: an OpenAI Agents tool receives the original arguments even with 
   expect(await runTool(importTool(made, { inputSchema }), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("importTool: the arguments of an OpenAI Agents tool are unchecked without options.inputSchema", () => {
+it("importTool: an OpenAI Agents tool's arguments are unchecked without options.inputSchema", () => {
   const registry = createToolRegistry([importTool(tool({ ...described, execute: async () => "" }))]);
   expect(registry.validate("get", { city: 1 })).toEqual({ value: { city: 1 }, unchecked: true });
 });

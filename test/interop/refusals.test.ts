@@ -118,11 +118,11 @@ it("importTool: rejects a tool without a name", () => {
   );
 });
 
-it('importTool: accepts an AI SDK tool of the type "function"', () => {
+it('importTool: accepts an AI SDK tool with the type "function"', () => {
   expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
 });
 
-it("importTool: uses the name of the tool if no name is passed", () => {
+it("importTool: uses the tool's name if no name is passed", () => {
   expect(importTool({ name: "get", ...whole }).name).toBe("get");
 });
 

@@ -49,7 +49,7 @@ function unprefixed(registry: ToolRegistry): ToolRegistry {
 }
 
 describe("mergeRegistries", () => {
-  it("sends each call to the registry of the tool", async () => {
+  it("sends each call to its tool's registry", async () => {
     const { result } = play(
       [[toolCall("one"), toolCall("two"), toolCall("strict", {}), toolCall("strict", { n: "x" })], text("Done.")],
       { tools: mergeRegistries([one], bare(two), createToolRegistry([strict])) },

@@ -55,7 +55,7 @@ describe("withPrefix", () => {
 });
 
 describe("withFilter", () => {
-  it("neither shows nor calls tools outside the filter", async () => {
+  it("does not show or call tools outside the filter", async () => {
     const ran: string[] = [];
     const secret = tool("secret", () => ran.push("secret"));
     const tools = withFilter([one, secret], ["one"]);
@@ -123,7 +123,7 @@ describe("withFilter", () => {
   });
 });
 
-it("withPrefix and mergeRegistries: 20 nested registries call definitions() of the source once", () => {
+it("withPrefix and mergeRegistries: 20 nested registries call the source's definitions() once", () => {
   let asked = 0;
   const registry: ToolRegistry = {
     ...bare(one),

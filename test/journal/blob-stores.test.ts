@@ -46,7 +46,7 @@ describe("withBlobs", () => {
 describe("fileBlobStore", () => {
   const id = "0".repeat(64);
 
-  it("stores texts in files that only the owner can read, and leaves no other file behind", async () => {
+  it("stores text in files that only the owner can read, and leaves no other file behind", async () => {
     const folder = join(makeFolder(), "deep", "blobs");
     const store = fileBlobStore(folder);
     await Promise.all([store.put(id, "grüße \u0000"), store.put(id, "grüße \u0000")]);

@@ -28,7 +28,7 @@ function execute(journal: LoopOptions["journal"], maxIterations: number, version
 }
 
 describe.for(keepings)("the option `version` with %s", ([, keep]) => {
-  it("is recorded at the start and at each change of the version", async () => {
+  it("is recorded at the start and whenever the version changes", async () => {
     const open = keep();
     const versions = async (): Promise<readonly unknown[]> => {
       const { version, lastVersion } = await inspectJournal(open());
@@ -53,14 +53,14 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
     expect(await inspectJournal(open())).toMatchObject({ status: "completed", version: undefined, lastVersion: "1.1" });
   });
 
-  it("is not recorded again if another version is passed to an ended run", async () => {
+  it("is not recorded again if a different version is passed to an ended run", async () => {
     const open = keep();
     await execute(open(), 5, "1.0");
     await execute(open(), 5, "2.0");
     expect(await inspectJournal(open())).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });
 
-  it("is recorded again if another version continues a suspended run", async () => {
+  it("is recorded again if a different version continues a suspended run", async () => {
     const open = keep();
     const options: Omit<LoopOptions, "journal"> = {
       provider: provider(2),

@@ -88,7 +88,7 @@ describe("inspectJournal", () => {
     expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, answers })).text).toBe("Done.");
   });
 
-  it("shows the recorded tool of a pending call, and how the tool has changed since", async () => {
+  it("shows a pending call's recorded tool, and how the tool has changed since then", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("pay", { n: 1 }), text("Done.")];
     const paid: string[] = [];

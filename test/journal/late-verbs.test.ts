@@ -80,7 +80,7 @@ it("control.stop() takes effect if the run would otherwise answer a steered mess
   expect([answer, reason.kind, textsOf(undelivered)]).toEqual(["accepted", "stopped", ["More."]]);
 });
 
-it("control.stop() prevents the retry of a failed request while the journal still writes", async () => {
+it("control.stop() prevents the retry of a failed request while the journal is still writing", async () => {
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;

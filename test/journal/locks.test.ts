@@ -38,7 +38,7 @@ describe("fileJournal with two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("gives the file of a dead writer to exactly one of three processes", async () => {
+  it("gives a dead writer's file to exactly one of three processes", async () => {
     const folder = makeFolder();
     const dead = await startWriter();
     const paths = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.jsonl`));
@@ -157,7 +157,7 @@ describe("fileJournal with two writers of one file", () => {
     expect([result.text, readRecords(path).length]).toEqual(["Done.", 8]);
   });
 
-  it("lets exactly one of 12 simultaneous calls of open() succeed", async () => {
+  it("lets exactly one of 12 simultaneous calls to open() succeed", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const ends = await Promise.allSettled(Array.from({ length: 12 }, () => fileJournal(path).open()));
     const open = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));

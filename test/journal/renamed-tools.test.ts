@@ -57,7 +57,7 @@ describe.for<[what: string, names: readonly string[]]>([
     expect(JSON.stringify(result.messages)).toContain("by find");
   });
 
-  it('is rejected as "tools-changed" with the name of the tool if a call has no outcome', async () => {
+  it(`is rejected as "tools-changed" with the tool's name if a call has no outcome`, async () => {
     const { ran, provider, execute, die } = setUp();
     await die();
     await expect(execute(names)).rejects.toMatchObject({

@@ -146,7 +146,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect((await live([text("Done.")], { resume: "retry-last" })).result.text).toBe("Done.");
   });
 
-  it("removes the assistant message of the failed iteration completely", async () => {
+  it("removes the failed iteration's assistant message completely", async () => {
     const live = createLives(make(), [tool("look", () => "found")]);
     const said: MockMessage = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
     const first = await live([[text("Before. "), toolCall("look")], said]);

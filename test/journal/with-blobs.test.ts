@@ -88,7 +88,7 @@ describe("withBlobs", () => {
     }
   });
 
-  it("reads records that were written with another minBytes", async () => {
+  it("reads records that were written with a different minBytes", async () => {
     const store = createStore();
     const memory = memoryJournal();
     const first = await play(optionsOf(2), withBlobs(memory, { store, minBytes: 0 }));
@@ -126,7 +126,7 @@ describe("withBlobs", () => {
     }
   });
 
-  it("keeps the traits and methods of the inner journal, even if it is a class instance", async () => {
+  it("keeps the inner journal's traits and methods, even if it is a class instance", async () => {
     class Engine {
       readonly durable = true;
       readonly engine = true;
@@ -150,7 +150,7 @@ describe("withBlobs", () => {
     expect(withBlobs(memoryJournal(), { store: createStore() }).open).toBeUndefined();
   });
 
-  it("writes the record of a finished step before closing the journal", async () => {
+  it("writes a finished step's record before closing the journal", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const store = createStore();
     let finish = (): void => {};

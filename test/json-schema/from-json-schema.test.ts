@@ -237,7 +237,7 @@ it.for<[string, JsonSchema]>([
   expect(linesOf(schema, {})).toEqual([]);
 });
 
-describe("fromJsonSchema: the schema of a tool", () => {
+describe("fromJsonSchema: a tool's schema", () => {
   const tool = defineTool({
     name: "get",
     description: "Gets.",

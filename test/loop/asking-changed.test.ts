@@ -37,7 +37,7 @@ const field = (change: object): Partial<Tool> => ({
   inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
 });
 
-describe("options.answers for calls of changed tools", () => {
+describe("options.answers for calls to changed tools", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
     ["another description", { description: "Pays at once" }, ["description-changed"]],
     ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
@@ -80,7 +80,7 @@ describe("options.answers for calls of changed tools", () => {
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("cause a validation of the arguments against the new schema", async () => {
+  it("cause the arguments to be validated against the new schema", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],

@@ -42,7 +42,7 @@ describe("options.answers", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are rejected in a retry of a failed run, without a change to the journal", async () => {
+  it("are rejected in a retry of a failed run, without changing the journal", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -96,7 +96,7 @@ describe("options.answers", () => {
     expect(details).toMatchObject({ call: "call_i0_0", waitsFor: "approval", problem: 'is "yes"' });
   });
 
-  it("are rejected if the tool of the waiting call no longer exists", async () => {
+  it("are rejected if the waiting call's tool no longer exists", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();

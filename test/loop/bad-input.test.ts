@@ -18,7 +18,7 @@ import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
 
-describe("the options of runToolLoop", () => {
+describe("runToolLoop options", () => {
   const limits = [
     "maxIterations",
     "softWarnIteration",
@@ -128,7 +128,7 @@ describe("the options of runToolLoop", () => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("are rejected if `cacher` is the cache itself, and not the field `cacher` of the cache", () => {
+  it("are rejected if `cacher` is the cache itself instead of the cache's field `cacher`", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "processResults.cacher.store" is undefined, but must be a function.',
     );

@@ -80,7 +80,7 @@ describe("the messages option", () => {
     ["a call id used twice in one message", [user("a"), asks("x", "x"), answers("x")], 1],
   ];
 
-  it.for(bad)("is rejected with the index of the message if it contains %s", async ([, messages, index]) => {
+  it.for(bad)("is rejected with the message's index if it contains %s", async ([, messages, index]) => {
     expect(await refusal({ messages })).toMatchObject({
       code: "invalid-messages",
       details: { index },

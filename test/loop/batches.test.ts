@@ -105,7 +105,7 @@ describe("a batch of tool calls", () => {
     ]);
   });
 
-  it("ends after a FatalToolError of an inner call, although the tool catches it", async () => {
+  it("ends after a FatalToolError from an inner call, although the tool catches it", async () => {
     const fatal = tool("fatal", () => {
       throw new FatalToolError("broken");
     });
@@ -216,7 +216,7 @@ describe("a batch of tool calls", () => {
     expect([result.toolCallsExecuted, playing.provider.calls]).toEqual([4, 1]);
   });
 
-  it("drops the result of a tool that stops the run, and starts no further call", async () => {
+  it("drops the result of a tool that stops the run, and starts no more calls", async () => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("stopper"), toolCall("count")]], ({ control }) => ({
       tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],

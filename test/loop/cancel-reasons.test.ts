@@ -148,7 +148,7 @@ describe("the cancel reason", () => {
     expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
   });
 
-  it("does not replace the reason of a timeout if a listener for iteration-end calls control.stop()", async () => {
+  it("keeps a timeout's reason if a listener for iteration-end calls control.stop()", async () => {
     const playing = play([stall()]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.stop());
     await playing.clock.runAll();

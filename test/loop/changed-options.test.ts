@@ -104,7 +104,7 @@ async function run(change: (options: Fields) => void, gate = createGate()): Prom
   return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
 }
 
-describe("a change to the options of a running loop", () => {
+describe("a change to a running loop's options", () => {
   let unchanged: unknown;
   beforeAll(async () => void (unchanged = await run(() => {})));
 

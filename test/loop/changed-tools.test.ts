@@ -57,7 +57,7 @@ const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry
   uncached: unkept,
 };
 
-describe("a call of a tool that has changed since the model request", () => {
+describe("a call to a tool that has changed since the model request", () => {
   it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
     "does not run if the new tool has %s (%s registry)",
     async ([what, how]) => {
@@ -208,7 +208,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 1, false]);
   });
 
-  it("is refused if an earlier call of the batch changes the tool", async () => {
+  it("is refused if an earlier call in the batch changes the tool", async () => {
     const { ran, registry, swap } = setUp({ description: "REAL" });
     const asked: string[] = [];
     const middleware: readonly Middleware[] = [

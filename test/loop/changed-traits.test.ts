@@ -17,7 +17,7 @@ async function run(traits: Traits, script: readonly MockMessage[], journal = mem
 const polling = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];
 const saying: MockMessage = [text("Noted."), toolCall("look")];
 
-describe("a run whose tool has other traits when the run is replayed", () => {
+describe("a run whose tool has different traits when the run is replayed", () => {
   it.for<[what: string, was: Traits, now: Traits, script: readonly MockMessage[], reason: string]>([
     ["no longer polls", { polls: true }, {}, polling, "answered"],
     ["polls now", {}, { polls: true }, polling.slice(0, 2), "loop-detected"],

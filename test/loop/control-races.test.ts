@@ -124,7 +124,7 @@ describe("a control from createLoopControl", () => {
     `);
   });
 
-  it("ends the run with an expected result if kill() races the timeout of a tool", async () => {
+  it("ends the run with an expected result if kill() races a tool's timeout", async () => {
     const legs = await legsOf({
       script: [toolCall("deaf"), text("Done.")],
       options: (odds) => ({ clock: odds.clock() }),

@@ -181,7 +181,7 @@ describe("limits.maxInterrupts", () => {
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["answered", ["Wait."]]);
   });
 
-  it("counts the interrupts of each control separately", async () => {
+  it("counts each control's interrupts separately", async () => {
     const [one, other] = [createLoopControl(), createLoopControl()];
     const limits = { maxInterrupts: 1 };
     for (const control of [one, other]) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");

@@ -39,7 +39,7 @@ it.for([first, second])(
   },
 );
 
-it("a run inside a tool of another copy of the package counts toward maxDepth of the outer run", async () => {
+it("a run inside a tool from another copy of the package counts toward the outer run's maxDepth", async () => {
   const refused: unknown[] = [];
   const execute = async (_: unknown, context: first.ToolContext): Promise<void> => {
     for (const more of [{ signal: context.signal }, { context }]) {

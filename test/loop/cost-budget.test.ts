@@ -197,7 +197,7 @@ describe("limits.maxCostUSD", () => {
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
-  it.for(kinds)("limits the nested run of an %s to the remaining budget of the outer run", async (kind) => {
+  it.for(kinds)("limits an %s's nested run to the outer run's remaining budget", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {

@@ -75,7 +75,7 @@ describe("createDeliberateMode()", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
   });
 
-  it("counts the turn of a replayed run only once", async () => {
+  it("counts a replayed run's turn only once", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });
     const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
     const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, middleware: [gateTools(gate)] }).result;

@@ -75,7 +75,7 @@ const drainIn =
 const everything = ["iteration 0", "work call_i0_0", "alone call_i0_1", "iteration 1", "work call_i1_0", "iteration 2"];
 
 describe("a drained run", () => {
-  it("finishes the calls and the hook of its iteration, and sends no further request", async () => {
+  it("finishes the calls and the hook of its iteration, and sends no more requests", async () => {
     const asked: number[] = [];
     const turn = [toolCall("drains"), toolCall("slow"), toolCall("alone"), toolCall("alone")];
     const playing = play([[text("On it. "), ...turn]], ({ clock, control }) => ({

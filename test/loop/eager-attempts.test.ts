@@ -9,7 +9,7 @@ const began = (attempt: number): readonly MockPart[] =>
   said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
 const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
 
-describe("an eager call of a discarded attempt", () => {
+describe("an eager call in a discarded attempt", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
     ["does not run again if the next attempt makes the same call", [toolCall("look", { b: 2, a: 1 })], 1, 1],
     ["is not in the transcript if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
@@ -35,7 +35,7 @@ describe("an eager call of a discarded attempt", () => {
     expect(ran).toHaveLength(ranTimes);
   });
 
-  it("prevents no call of the next attempt with its FatalToolError", async () => {
+  it("does not prevent calls in the next attempt with its FatalToolError", async () => {
     const fatal = (): never => {
       throw new FatalToolError("broken");
     };
@@ -75,7 +75,7 @@ describe("an eager call of a discarded attempt", () => {
   });
 });
 
-describe("the result of an eager call", () => {
+describe("an eager call's result", () => {
   it("is not used for a malformed call that comes before the eager call", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);

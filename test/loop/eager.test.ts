@@ -26,7 +26,7 @@ describe("an eager call", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed"], ["call_i0_0"]]);
   });
 
-  it("starts when its arguments are complete, before the other calls of the batch", async () => {
+  it("starts when its arguments are complete, before the other calls in the batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);
@@ -58,7 +58,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it("lets no other call start after its FatalToolError", async () => {
+  it("prevents other calls from starting after its FatalToolError", async () => {
     const ran: string[] = [];
     const fatal = (): never => {
       throw new FatalToolError("broken");
@@ -232,7 +232,7 @@ describe("an eager call", () => {
     expect([result.text, result.undelivered.length]).toEqual(["Done.", 1]);
   });
 
-  it("counts the usage of a nested run, also in a replay", async () => {
+  it("counts a nested run's usage, also in a replay", async () => {
     const inner = createMockProvider([text("Inside.")]);
     const look = tool("look", async (_, context) => (await runNested(context, { messages: question, provider: inner })).text, {
       eager: true,

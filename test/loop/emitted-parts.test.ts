@@ -48,7 +48,7 @@ describe.each([
   ["defineAgentTool with emitText", agent],
   ["runNested with emitText(context)", ordinary],
 ] as const)("%s", (_title, make) => {
-  it("emits the text of the nested run as parts of the outer call", async () => {
+  it("emits the nested run's text as parts of the outer call", async () => {
     const child = make("child", scripted([text("One two.", { chunks: 2 })]));
     const recording = recordEvents(undefined, ["tool-emit"]);
     const { result } = play([toolCall("child"), text("Done.")], { tools: [child], events: recording.emitter });
@@ -70,7 +70,7 @@ describe.each([
     ]);
   });
 
-  it("emits no text of an attempt that was discarded", async () => {
+  it("emits no text from a discarded attempt", async () => {
     const first = createMockProvider([[text("Wrong."), fail({ code: "overloaded" })]]);
     const provider = withFallback([first, createMockProvider([text("Right.")])]);
     const child = make("child", () => ({ messages: question, provider }));
@@ -81,7 +81,7 @@ describe.each([
 });
 
 describe("defineAgentTool: emitText", () => {
-  it("emits the text of an agent in a registry without agentOf", async () => {
+  it("emits an agent's text in a registry without agentOf", async () => {
     const registry = createToolRegistry([agent("child", scripted([text("Inner.")]))]);
     const { definitions, executeTool } = registry;
     const { recording, result } = play([toolCall("child"), text("Done.")], { tools: { definitions, executeTool } });

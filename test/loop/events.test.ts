@@ -272,7 +272,7 @@ describe("tool-end events", () => {
 });
 
 describe("late-result events", () => {
-  it("are sent if a tool of an earlier iteration ends during the run", async () => {
+  it("are sent if a tool from an earlier iteration ends during the run", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
     const playing = play([call("late"), [text("On."), stall()]], {

@@ -101,12 +101,12 @@ describe("finalAnswer with a reserve", () => {
     },
   );
 
-  it("reports the full limit, including the reserve, in the reason of the run", async () => {
+  it("reports the full limit, including the reserve, as the run's reason", async () => {
     const { result } = await endOf(play(work, reserving({ maxTokens: 50 }, { tokens: 20 })));
     expect([result.status, result.reason]).toEqual(["error", { kind: "max-tokens", limit: 50, spent: 30 }]);
   });
 
-  it("sends no further request with tools if a request as large as the last one would use the reserve", async () => {
+  it("sends no more requests with tools if a request as large as the last one would use the reserve", async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 12, maxLength: 12 });
     const limit = fc.integer({ min: 20, max: 120 });
     await fc.assert(
@@ -146,7 +146,7 @@ describe("finalAnswer with a reserve", () => {
     });
   });
 
-  it("lets a retry of the request for the final answer use the reserve", async () => {
+  it("lets a retry of the final answer's request use the reserve", async () => {
     const model = createMockProvider(({ toolChoice }, index) => {
       if (toolChoice !== "none") return [toolCall("look"), spend(10)];
       return index === 3
@@ -192,7 +192,7 @@ describe("finalAnswer with a reserve of time", () => {
     });
   });
 
-  it("lets a stream use the reserve, but runs no call of this stream", async () => {
+  it("lets a stream use the reserve, but runs none of this stream's calls", async () => {
     const script: MockScript = ({ toolChoice }) => (toolChoice === "none" ? [text("In short.")] : [wait(950), toolCall("look")]);
     const { result, finalAnswer } = await endOf(play(script, reserving({ wallClockMs: 1_000 }, { ms: 100 })));
     expect([finalAnswer, ...outcomesOf(result)]).toEqual([true, "call_i0_0: not-run"]);

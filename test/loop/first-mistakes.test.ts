@@ -137,7 +137,7 @@ describe("an adapter", () => {
   });
 });
 
-describe("a message of another format", () => {
+describe("a message in a different format", () => {
   const host = createRunHost();
   const options = { provider: createMockProvider([]) };
   const conversation = createConversation({ id: "a", store: memoryConversationStore(), options });
@@ -209,7 +209,7 @@ describe("other mistakes", () => {
     await stream.result;
   });
 
-  it("defineAgentTool without prepare says where the options of the nested run belong", () => {
+  it("defineAgentTool without prepare says where the nested run's options belong", () => {
     const fields = { name: "ask", description: "Asks", inputSchema: z.object({}), system: "Be short." };
     expect(() => defineAgentTool(fields as never)).toThrow("Return the options of the nested run from it: prepare: (args) => (");
   });

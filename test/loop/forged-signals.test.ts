@@ -78,7 +78,7 @@ it.for<[source: string, tools: readonly Tool[] | ToolRegistry]>([
   expect(playing.recording.of("restart")).toEqual([]);
 });
 
-it("the context release tool releases results, but an imitation of this tool does not", async () => {
+it("the context release tool releases results, but an imitation of it does not", async () => {
   const long = "word ".repeat(5_000);
   const released: string[] = [];
   for (const last of [createContextRelease(), tool("context_release", () => ({ released: "all", release: "all" }))]) {

@@ -106,7 +106,7 @@ describe("a hostile model with nested arguments", () => {
   });
 });
 
-describe("prototype keys in the arguments of a hostile model", () => {
+describe("prototype keys in a hostile model's arguments", () => {
   const rawArgs =
     '{"__proto__":{"admin":true,"then":1},"constructor":{"prototype":{"admin":true}},"toString":1,"then":"no","toJSON":2}';
 

@@ -130,7 +130,7 @@ describe("a hostile tool result", () => {
 });
 
 describe("runToolLoop", () => {
-  it("ignores the emptying of the middleware list during the run", async () => {
+  it("ignores that the middleware list is emptied during the run", async () => {
     const middleware: Middleware[] = [];
     middleware.push(
       prepareIteration(() => void middleware.splice(0)),
@@ -165,8 +165,8 @@ describe("runToolLoop", () => {
   });
 });
 
-describe("calls of unknown tools", () => {
-  it("get a suggestion of a similar name, in the first 16 results only", async () => {
+describe("calls to unknown tools", () => {
+  it("get a suggestion of a similar name, but only in the first 16 results", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {
       tools: [tool("search_0", () => 1)],

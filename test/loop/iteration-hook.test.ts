@@ -12,7 +12,7 @@ const failedBy = (message: string): object => ({
 });
 
 describe("onIteration", () => {
-  it("is called after each batch of tool calls with the state of the run", async () => {
+  it("is called after each batch of tool calls with the run's state", async () => {
     const seen: (readonly [number, IterationState])[] = [];
     const playing = play([[text("So. "), toolCall("a"), toolCall("b")], toolCall("nope"), text("Done.")], {
       tools,

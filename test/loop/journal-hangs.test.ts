@@ -93,7 +93,7 @@ function held(at: string): {
   return { journal, run: async () => body(), answer: (answer) => settle(answer) };
 }
 
-describe("the journal of a rejected run", () => {
+describe("a rejected run's journal", () => {
   it("can no longer run a step", async () => {
     const { journal, run, answer } = held("i0/call/0/echo/outcome");
     let ran = 0;

@@ -86,7 +86,7 @@ const said = ({ result }: Process): unknown =>
       };
 
 describe("journal keys", () => {
-  it("contain the iteration, kind and position of each step", async () => {
+  it("contain each step's iteration, kind and position", async () => {
     const store = createDurableStore();
     const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
     const script: readonly MockMessage[] = [

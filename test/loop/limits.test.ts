@@ -90,7 +90,7 @@ describe("timeouts.streamMs", () => {
     expect((await playing.result).reason).toEqual({ kind: "stream-too-long", limitMs: 1_800_000 });
   });
 
-  it("limits all attempts of a stream together", async () => {
+  it("limits all of a stream's attempts together", async () => {
     const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
     const playing = play([Array.from({ length: 50 }, () => [begin, wait(90_000)]).flat()]);
     await playing.clock.advance(4_000_000);
@@ -111,7 +111,7 @@ describe("timeouts.streamMs", () => {
     expect([(await result).reason, endedAt()]).toEqual([{ kind: "stream-too-long", limitMs: 5_000 }, expect.any(Number)]);
   });
 
-  it("applies separately to each stream of a run", async () => {
+  it("applies separately to each stream in a run", async () => {
     const slow = [wait(100_000), text("."), wait(100_000), toolCall("any")];
     const playing = play([slow, slow, slow, text("Done.")], { timeouts: { streamMs: 250_000 } });
     await playing.clock.runAll();

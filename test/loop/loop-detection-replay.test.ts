@@ -33,7 +33,7 @@ it('detectLoops counts from 0 again in a run that is retried with "retry-last"',
   expect([third.text, outcomesOf(third).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
 });
 
-it("detectLoops counts the calls of a nested run separately", async () => {
+it("detectLoops counts a nested run's calls separately", async () => {
   const inner = createMockProvider(calling("aa"));
   const agent = defineAgentTool({
     name: "agent",

@@ -94,7 +94,7 @@ describe("detectLoops", () => {
     ]);
   });
 
-  it("treats calls and arguments in another order as equal", async () => {
+  it("treats calls and arguments in a different order as equal", async () => {
     const calls = [toolCall("look", { a: 1, b: [2] }), toolCall("echo")];
     const playing = play(
       [calls, [toolCall("echo"), toolCall("look", { b: [2], a: 1 })], text("Done.")],

@@ -70,7 +70,7 @@ describe("memoryJournal", () => {
     }
   });
 
-  it("marks every event of a replay as replayed", async () => {
+  it("marks every event in a replay as replayed", async () => {
     const whole = await playOver(undefined);
     const again = await playOver(memoryJournal(savedOf(whole)));
     expect(again.recording.outline()).toMatchInlineSnapshot(`

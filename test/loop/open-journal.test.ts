@@ -109,7 +109,7 @@ describe("journal.open()", () => {
     expect([answers, linesOf(again.messages)]).toEqual([["finished"], ["user: Go.", "assistant: Waiting."]]);
   });
 
-  it("rejects the run with the error of a step even if closing the journal never finishes", async () => {
+  it("rejects the run with the error from a step even if closing the journal never finishes", async () => {
     const { journal } = openable({ at: "i0/request/model" });
     const { result, clock } = play([text("Done.")], { journal: { ...journal, open: async () => () => never } });
     result.catch(() => {});

@@ -167,7 +167,7 @@ describe("the chunk attempt-discarded before a second attempt", () => {
 });
 
 describe("the chunk attempt-discarded", () => {
-  it("redacts secrets in the error of its event", async () => {
+  it("redacts secrets in its event's error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });

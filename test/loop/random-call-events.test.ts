@@ -135,7 +135,7 @@ const wires = fc.record({
   reason: fc.constantFrom("tool-calls", "tool-calls", "tool-calls", "length", "paused", "malformed-call", "stop" as const),
 });
 
-it("the events of a call have one id and one index even if ids or names stream late, twice or never", async () => {
+it("a call's events have one id and one index even if ids or names stream late, twice or never", async () => {
   const check = async ({
     attempts,
     picks,

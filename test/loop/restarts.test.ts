@@ -70,7 +70,7 @@ describe("a tool that returns contextRestart", () => {
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
   });
 
-  it('gives a call of a hidden tool the outcome "unknown-tool"', async () => {
+  it('gives a call to a hidden tool the outcome "unknown-tool"', async () => {
     const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { disable_tools: ["enrich"] }));
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
   });

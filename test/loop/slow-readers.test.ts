@@ -128,7 +128,7 @@ describe("the unread events of streamToolLoop", () => {
     expect((await watched.stream.result).reason.kind).toBe("stopped");
   });
 
-  it("include all progress of a tool, and make the model wait", async () => {
+  it("include all of a tool's progress, and make the model wait", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });

@@ -119,7 +119,7 @@ describe("control.steer()", () => {
     expect(linesOf((await again.result).messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Done."]);
   });
 
-  it("sends the message after all continuations of a paused message", async () => {
+  it("sends the message after all of a paused message's continuations", async () => {
     const script = [
       [text("One, "), finish("paused")],
       [text("two, "), finish("continue", { token: "t" })],

@@ -94,7 +94,7 @@ describe("a pending condition of stopWhen", () => {
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
   });
 
-  it("prevents the calls of the message from running in a resumed run", async () => {
+  it("prevents the message's calls from running in a resumed run", async () => {
     const playing = hanging(toolCall("echo"));
     await playing.clock.flush();
     playing.control.kill();

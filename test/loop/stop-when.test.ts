@@ -113,7 +113,7 @@ describe("stopWhen with a list of conditions", () => {
   });
 });
 
-it("stopWhen receives the state of the run, including the current response", async () => {
+it("stopWhen receives the run's state, including the current response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
@@ -153,7 +153,7 @@ describe("stopWhen for a message with a continuation", () => {
     ]);
   });
 
-  it("puts all calls of the message into pendingCalls", async () => {
+  it("puts all of the message's calls into pendingCalls", async () => {
     const result = await play(continuations, stopping(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],

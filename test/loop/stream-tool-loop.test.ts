@@ -48,7 +48,7 @@ describe("streamToolLoop", () => {
 });
 
 describe("a reader of streamToolLoop that stops early", () => {
-  it("stops the run, lets tools settle and makes no further request", async () => {
+  it("stops the run, lets tools settle and makes no more requests", async () => {
     let aborted: unknown;
     const deaf = tool("deaf", (_, { signal }) => (signal.addEventListener("abort", () => (aborted = signal.reason)), never));
     const provider = createMockProvider([[text("Hm. "), toolCall("deaf")]]);
@@ -62,7 +62,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
-  it("receives no further event, even on another read", async () => {
+  it("receives no more events, even on another read", async () => {
     const chatty = tool(
       "chatty",
       (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))),
@@ -113,7 +113,7 @@ describe("streamToolLoop with a run that rejects", () => {
     return { ...inner, step: (key, body) => (key === "i0/next" ? Promise.reject(broken) : inner.step(key, body)) };
   };
 
-  it("throws the error of the journal to the reader after the last event", async () => {
+  it("throws the journal's error to the reader after the last event", async () => {
     const { stream } = start(script, { tools, journal: failing() });
     const read: string[] = [];
     const reading = async (): Promise<void> => {

@@ -169,7 +169,7 @@ describe("a tool that is a generator", () => {
     expect([shownOf(recording.events), notes, clock.pending]).toEqual([[1], ["closed"], 0]);
   });
 
-  it("is closed by one call of return(), whose rejection is handled", async () => {
+  it("is closed by one call to return(), whose rejection is handled", async () => {
     const calls: string[] = [];
     let wake: (step: object) => void = () => {};
     const steps = {

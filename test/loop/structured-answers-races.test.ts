@@ -59,7 +59,7 @@ describe("structuredOutput with a schema that fails", () => {
   });
 });
 
-describe("the validation of an answer by structuredOutput", () => {
+describe("answer validation by structuredOutput", () => {
   const validating = (answers: MockScript = [text('{ "n": 8 }')], more: Partial<LoopOptions> = {}) =>
     play(answers, ({ clock }) => ({
       ...wanting(structuredOutput(slowSchema(clock, 1_000))),
@@ -215,7 +215,7 @@ describe("structuredOutput with a journal", () => {
     ]);
   });
 
-  it('makes no request with resume: "retry-last" if the validation of a recorded answer fails', async () => {
+  it('makes no request with resume: "retry-last" if validation of a recorded answer fails', async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });

@@ -139,7 +139,7 @@ describe("an invalid answer with structuredOutput", () => {
   });
 });
 
-describe("the system text of a run", () => {
+describe("a run's system text", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
     const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
       tools,
@@ -160,7 +160,7 @@ describe("the system text of a run", () => {
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("contains the JSON Schema of structuredOutput after the text of a hook", async () => {
+  it("contains the JSON Schema of structuredOutput after a hook's text", async () => {
     const shown: unknown[] = [];
     const prepare: Parameters<typeof prepareIteration>[0] = ({ system, iteration }) => {
       shown.push(system);
@@ -203,7 +203,7 @@ describe.for([
   });
 });
 
-it("the output of a nested run with structuredOutput is the result of its agent tool", async () => {
+it("the output of a nested run with structuredOutput is its agent tool's result", async () => {
   const agent = defineAgentTool({
     name: "count",
     description: "Counts",

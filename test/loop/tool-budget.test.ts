@@ -64,7 +64,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("allows a final answer with finalAnswer, and remains the reason for the end of the run", async () => {
+  it("allows a final answer with finalAnswer, and remains the reason why the run ended", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
@@ -151,8 +151,8 @@ describe("limits.maxTokens", () => {
   });
 });
 
-describe("the context of a tool", () => {
-  it("contains the remaining amount of each limit in context.budget", async () => {
+describe("a tool's context", () => {
+  it("contains each limit's remaining amount in context.budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {

@@ -167,7 +167,7 @@ it("toolChoice: an agent's forced choice applies to its own first call, after th
   expect(sent).toEqual([undefined, "required", "auto"]);
 });
 
-it("toolChoice: the result of a blocked call names the allowed tools", async () => {
+it("toolChoice: a blocked call's result names the allowed tools", async () => {
   const playing = play([both, text("Done.")], { tools: makeTools([]), toolChoice: { name: "look" } });
   expect(answersOf(await playing.result)[0]?.result).toEqual({
     status: "blocked_by_tool_choice",
@@ -176,7 +176,7 @@ it("toolChoice: the result of a blocked call names the allowed tools", async () 
   });
 });
 
-it("toolChoice: a replayed iteration uses the recorded choice of a hook without calling the hook", async () => {
+it("toolChoice: a replayed iteration uses a hook's recorded choice without calling the hook", async () => {
   const ran: string[] = [];
   let asked = 0;
   const hooks: readonly Middleware[] = [

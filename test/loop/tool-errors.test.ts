@@ -130,7 +130,7 @@ describe("toolResult with endTurn", () => {
 });
 
 describe("FatalToolError", () => {
-  it("ends the run after the running calls finish, and starts no further call", async () => {
+  it("ends the run after the running calls finish, and starts no more calls", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));

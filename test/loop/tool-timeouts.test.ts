@@ -127,7 +127,7 @@ describe("tool.idleTimeoutMs", () => {
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
-  it("leaves the timeout of the whole call unchanged, even with heartbeats", async () => {
+  it("does not change the timeout for the whole call, even with heartbeats", async () => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, ({ heartbeat }) => heartbeat())], timeouts: { toolMs: 200 } });
     await clock.runAll();

@@ -55,7 +55,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(1_200);
   });
 
-  it("keeps completed calls and starts no further calls", async () => {
+  it("keeps completed calls and starts no more calls", async () => {
     const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
     const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
     const result = await playing.result;
@@ -70,7 +70,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("does not remain the reason for the end of the run if a stop follows in the grace period", async () => {
+  it("does not remain the reason for the run's end if a stop follows in the grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });

@@ -23,7 +23,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(result.text).toBe("Done.");
   });
 
-  it("runs concurrently with other calls of the same message", async () => {
+  it("runs concurrently with other calls in the same message", async () => {
     let open = 0;
     let letGo: () => void = () => {};
     const both = new Promise<void>((resolve) => {
@@ -124,7 +124,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     ]);
   });
 
-  it("is not limited by the timeout of the SDK", async () => {
+  it("is not limited by the SDK's timeout", async () => {
     let letGo: () => void = () => {};
     const answer: Answer = () => new Promise((resolve) => void (letGo = () => resolve(says("At last."))));
     const served = createToolServer([{ name: "act" }], answer);

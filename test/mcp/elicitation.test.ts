@@ -143,7 +143,7 @@ describe("readRequestedSchema", () => {
     return json === undefined ? undefined : (json["properties"] as { readonly a: unknown }).a;
   };
 
-  it("copies the known keywords of a field and rejects unsupported fields", () => {
+  it("copies a field's known keywords and rejects unsupported fields", () => {
     expect(read({ type: "string", title: "T", default: "x", $ref: "#/a", format: "email" })).toEqual({
       type: "string",
       title: "T",
@@ -171,7 +171,7 @@ describe("readRequestedSchema", () => {
     for (const schema of hostile.slice(2)) expect(readRequestedSchema(schema)).toBeUndefined();
   });
 
-  it("checks each value of an answer", async () => {
+  it("checks each value in an answer", async () => {
     const properties = {
       text: { type: "string", maxLength: 2 },
       whole: { type: "integer", maximum: 3 },

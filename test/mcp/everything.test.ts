@@ -53,7 +53,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
   });
   afterAll(() => disconnect(shared));
 
-  it("maps the annotations of its tools to traits", () => {
+  it("maps its tools' annotations to traits", () => {
     const traits = tools.definitions().map(({ description, inputSchema, ...shown }) => {
       expect([description.length > 10, inputSchema["type"], inputSchema["$schema"]]).toEqual([true, "object", undefined]);
       return shown;

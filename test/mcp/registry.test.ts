@@ -38,7 +38,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(served.listings).toBe(3);
   });
 
-  it("uses the server's description, title and schema of each tool", async () => {
+  it("uses the server's description, title and schema for each tool", async () => {
     const inputSchema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object" as const,
@@ -107,7 +107,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["a", "b"]);
   });
 
-  it("offers changed tools in the next iteration of a run, even if the server lists them slowly", async () => {
+  it("offers changed tools in a run's next iteration, even if the server lists them slowly", async () => {
     const served = createToolServer(named("first"), async ({ name }) => {
       await served.setTools(named(name === "first" ? "second" : "third"));
       return says(name);
@@ -238,7 +238,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it("shares the notification handler with other registries of the same client", async () => {
+  it("shares the notification handler with other registries for the same client", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     const other = await createMcpRegistry({ client, prefix: "x_" });
     await served.setTools(named("b"));

@@ -46,7 +46,7 @@ it("createMcpRegistry: throws invalid-schema for a tool whose schema is nested t
   await expect(createMcpRegistry({ client })).rejects.toSatisfy((error) => isLoopError(error, "invalid-schema"));
 });
 
-describe("createMcpRegistry: a tool of an untrusted server", () => {
+describe("createMcpRegistry: a tool from an untrusted server", () => {
   it.for<[what: string, tool: object]>([
     ["no annotations", {}],
     ["a destructiveHint that is null", { annotations: { destructiveHint: null } }],

@@ -139,7 +139,7 @@ describe("fromOpenAIMessages", () => {
     },
   );
 
-  it("lists the lost parts and fields of a Chat history", () => {
+  it("lists the parts and fields that a Chat history loses", () => {
     const history = [
       { role: "system", content: "Be brief." },
       {

@@ -27,7 +27,7 @@ describe("fromOpenAIMessages", () => {
     }
   });
 
-  it("lists a file of an unknown type in `lost`", () => {
+  it("lists a file with an unknown type in `lost`", () => {
     const file = { type: "file", file: { file_data: "data:application/x-msdownload;base64,AAAA", filename: "a.exe" } };
     const { messages, lost } = fromOpenAIMessages([{ role: "user", content: [{ type: "text", text: "Hi." }, file] }]);
     expect(messages).toMatchObject([{ role: "user", content: [hi, {}] }]);

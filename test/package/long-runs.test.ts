@@ -52,7 +52,7 @@ it("a long run without masking and compaction: ends with context-too-long before
   expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
 });
 
-it("long runs that fit the context window: keep 95 % of the possible cache prefix", () => {
+it("long runs that fit the context window: keep 95% of the possible cache prefix", () => {
   for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
     expect([name, facts.status]).toEqual([name, "completed"]);
     expect(facts.share).toBeGreaterThanOrEqual(0.95);

@@ -58,7 +58,7 @@ describe.for(entries)("$specifier", ({ name }) => {
     expect(readSurface(`dist/${name}.d.cts`)).toEqual(surface);
   });
 
-  it("exports all of its values as ESM and as CommonJS", async () => {
+  it("exports all its values as ESM and as CommonJS", async () => {
     const expected = surface.filter(({ kind }) => values.has(kind)).map((exported) => exported.name);
     const esm: unknown = await import(pathToFileURL(resolve(`dist/${name}.js`)).href);
     const cjs: unknown = createRequire(import.meta.url)(resolve(`dist/${name}.cjs`));

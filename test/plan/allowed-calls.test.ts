@@ -28,7 +28,7 @@ describe("withPlanner", () => {
     expect((await stubborn.result).reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
   });
 
-  it("drops the provider metadata of an answer that contains calls", async () => {
+  it("drops provider metadata from an answer that contains calls", async () => {
     const turn = (...more: readonly MockPart[]): MockMessage => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
     const marks = async (...turns: readonly MockMessage[]): Promise<readonly unknown[]> => {
       const { messages } = await plan([respond, ...turns]).result;

@@ -48,12 +48,12 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
   ["inside", (...turns) => plans(retry(cheap(...turns)))],
   ["outside", (...turns) => retry(plans(cheap(...turns)))],
 ])("withRetry %s withPlanner", ([where, wrap]) => {
-  it("counts the usage of a discarded plan", async () => {
+  it("counts a discarded plan's usage", async () => {
     const { facts } = await run(wrap([took(2), busy], runs, asks, answers));
     expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("counts the usage of a discarded answer", async () => {
+  it("counts a discarded answer's usage", async () => {
     const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
     const { facts } = await run(wrap(...turns));
     const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
@@ -105,7 +105,7 @@ describe("withFallback inside withPlanner", () => {
   });
 });
 
-it("withPlanner: discards the text of an attempt that sent no attempt-start", async () => {
+it("withPlanner: discards text from an attempt that sent no attempt-start", async () => {
   const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
   const again = chunk({ type: "attempt-discarded", attempt: 1, error });
   const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
@@ -122,7 +122,7 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards the plan and the answer if the stream of the answer fails", async () => {
+  it("discards the plan and the answer if the answer's stream fails", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
@@ -144,7 +144,7 @@ describe("withFallback outside withPlanner", () => {
   });
 });
 
-describe("withPlanner: the cost of a run", () => {
+describe("withPlanner: a run's cost", () => {
   it("ends the run before the next round would exceed limits.maxCostUSD", async () => {
     const model = dear(runs, runs, runs, runs);
     const { facts, result } = await run(plans(model), { limits: { maxCostUSD: 12 } });
@@ -182,7 +182,7 @@ it('withPlanner with withRetry inside: a plan with the finish reason "content-fi
   expect((await result).reason.kind).toBe("content-filter");
 });
 
-describe("withPlanner: provider metadata of an attempt", () => {
+describe("withPlanner: an attempt's provider metadata", () => {
   it("is dropped with a discarded answer", async () => {
     const a = dear(respond, [providerMetadata({ mark: 1 }), text("Do"), busy]);
     const { result } = await run(plans(withFallback([a, cheap([providerMetadata({ mark: 2 }), text("Done.")])])));

@@ -143,7 +143,7 @@ describe("withPlanner: estimated usage", () => {
   });
 });
 
-it("withPlanner: counts the known fields of an incomplete usage", async () => {
+it("withPlanner: counts the known fields in an incomplete usage report", async () => {
   const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
   const { used } = await bill(
     reads(

@@ -121,7 +121,7 @@ it("withPlanner: after a crash between two rounds, the next plan gets the record
   expect([result.text, second.model.calls, planLogs(result).length]).toEqual(["Done.", 2, 1]);
 });
 
-it("withPlanner: the replay of a finished run sends no request and runs no tool", async () => {
+it("withPlanner: a replay of a finished run sends no request and runs no tool", async () => {
   const store = createDurableStore();
   const lives = await liveOn(() => store.open());
   const size = store.records.size;

@@ -133,7 +133,7 @@ describe("executePlans", () => {
     expect([(await playing.result).reason.kind, reason === undefined]).toEqual(["stopped", false]);
   });
 
-  it("leaves calls of agent tools to the loop", async () => {
+  it("leaves calls to agent tools to the loop", async () => {
     const { calls, middleware } = recording();
     const agent = defineAgentTool({
       name: "agent",

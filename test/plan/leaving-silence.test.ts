@@ -28,7 +28,7 @@ async function run(turns: readonly MockMessage[]): Promise<Ended> {
   return { kind: reason.kind, at: playing.endedAt() };
 }
 
-describe("withPlanner: timeouts of a plan", () => {
+describe("withPlanner: plan timeouts", () => {
   it("do not end a plan that streams slowly", async () => {
     expect(await run([slowly(900, ...planPieces), respond, text("Done.")])).toEqual({ kind: "answered", at: 6 * 900 });
   });
@@ -73,7 +73,7 @@ describe("withPlanner: timeouts of a plan", () => {
   });
 });
 
-describe("withPlanner: timeouts of the answer", () => {
+describe("withPlanner: answer timeouts", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
     ["start again after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
     ["end an answer after firstChunkMs if no chunk arrives", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
@@ -103,7 +103,7 @@ describe("withPlanner: timeouts of the answer", () => {
   });
 });
 
-it("withPlanner: emits no text-delta and no reasoning-delta for the text of a plan", async () => {
+it("withPlanner: emits no text-delta and no reasoning-delta for a plan's text", async () => {
   const playing = playOver(createMockProvider([slowly(1, ...planPieces), respond, text("Done.")]));
   await playing.clock.runAll();
   await playing.result;

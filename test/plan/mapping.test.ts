@@ -27,7 +27,7 @@ it("withPlanner: sends planning requests without tools", async () => {
   expect(recording.of("text-delta").map((event) => event.text)).toEqual(["It is 42."]);
 });
 
-it("withPlanner: runs the commands of a plan as tool calls of the iteration", async () => {
+it("withPlanner: runs a plan's commands as the iteration's tool calls", async () => {
   const { result, recording } = plan([execute(sum, command("look")), respond, text("42, and quiet.")]);
   const { functionHistory } = await result;
   expect(recording.of("tool-start").map(({ name, iteration }) => [name, iteration])).toEqual([
@@ -129,7 +129,7 @@ it('withPlanner: requests a missing plan again before the run ends with the erro
   expect([ended.text, model.calls, field("result", planLogs(ended))]).toEqual(["", 3, [42]]);
 });
 
-it("withPlanner: keeps every field of a command in the record of the command", async () => {
+it("withPlanner: keeps every field of a command in its record", async () => {
   const all = { ...sum, todo_suggestion: "check it", next: "then say it" };
   const { result } = plan([execute(all), respond, text("42.")]);
   const record: PlanRecord = {

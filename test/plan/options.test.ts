@@ -5,7 +5,7 @@ import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
 describe("withPlanner", () => {
-  it("gets the plans from options.planner instead of the model", async () => {
+  it("gets the plans from options.planner instead of from the model", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],

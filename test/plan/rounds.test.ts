@@ -72,14 +72,14 @@ describe("withPlanner", () => {
     expect(sent[2]).toMatchObject({ content: expect.stringMatching(/^And 3 and 3\?\n\n\{/) });
   });
 
-  it("ignores the records of an earlier run if the first iteration adds no message", async () => {
+  it("ignores an earlier run's records if the first iteration adds no message", async () => {
     const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
     expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
   });
 
-  it("ignores the records of an earlier run if several iterations add no message", async () => {
+  it("ignores an earlier run's records if several iterations add no message", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const script = (_: unknown, index: number): MockMessage => {

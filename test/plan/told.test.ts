@@ -18,7 +18,7 @@ const lines = (request: ModelRequest | undefined): readonly string[] =>
   (request?.messages ?? []).map(({ role, ...message }) => `${role}: ${JSON.stringify(message).replaceAll("\\n", " ")}`);
 const rolesOf = (request: ModelRequest): readonly string[] => request.messages.map(({ role }) => role);
 
-describe("withPlanner: the messages of a request", () => {
+describe("withPlanner: a request's messages", () => {
   it("alternate between user and assistant roles after steering, retries and images", async () => {
     const script = [text("Hm."), execute(command("steer")), text(""), respond, text("Done.")];
     const { control, result, model } = plan(script, {
@@ -101,7 +101,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("contains the text of a tool result and a note instead of an image", async () => {
+  it("contains a tool result's text and a note instead of an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });

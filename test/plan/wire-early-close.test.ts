@@ -42,7 +42,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(read[0], "bytes that the client took").toBeLessThan(megabyte / 2);
   });
 
-  it("adds an estimate for an early-closed plan to the usage of the answer", async () => {
+  it("adds an estimate for an early-closed plan to the answer's usage", async () => {
     const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
     const { inputTokens, outputTokens, totalTokens } = result.usage;
     // Anthropic reports input tokens at the start of a stream, and OpenAI reports them only at the end.

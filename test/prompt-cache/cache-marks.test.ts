@@ -102,7 +102,7 @@ it("anthropicMessages with cache: reads the whole cache despite context items an
   expect(missesOf(answers)).toEqual([]);
 });
 
-it("anthropicMessages with cache: reads the last cache entry after some iterations with another provider", async () => {
+it("anthropicMessages with cache: reads the last cache entry after some iterations with a different provider", async () => {
   const away = { from: 10, to: 14 };
   const { answers } = await serve({ iterations: 30 }, (provider) => ({
     middleware: [

@@ -33,7 +33,7 @@ const systems = (change: (iteration: number) => string): Partial<LoopOptions> =>
 const causesOf = (breaks: readonly { readonly iteration: number; readonly cause: object }[]): readonly unknown[] =>
   breaks.map(({ iteration, cause }) => [iteration, cause]);
 
-it("watchPromptCache: 100 iterations with masking keep at least 95 % of the possible prefix", async () => {
+it("watchPromptCache: 100 iterations with masking keep at least 95% of the possible prefix", async () => {
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });
   const { result, recording } = await playWatched(
     rounds(100, (iteration) => 1 + (iteration % 5)),

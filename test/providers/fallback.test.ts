@@ -16,7 +16,7 @@ import { answer, busy, named } from "./models.ts";
 import { callOf, goRequest, outlineAll } from "./outline.ts";
 
 describe("withFallback", () => {
-  it("has the id, model and family of its first provider", () => {
+  it("has its first provider's id, model and family", () => {
     const first = createMockProvider([], { id: "a", model: "m", family: "f" });
     const provider = withFallback([first, named("b")]);
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
@@ -110,7 +110,7 @@ describe("withFallback", () => {
     expect(chunks.at(-1)).toMatchObject({ error: { status: 429, retryable: true, retryAfterMs: 2_000 } });
   });
 
-  it("passes on the failure of a single provider unchanged", async () => {
+  it("passes on a single provider's failure unchanged", async () => {
     expect(await outlineAll(withFallback([named("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
     expect(await outlineAll(withFallback([named("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
     expect(await outlineAll(withFallback([named("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);

@@ -109,7 +109,7 @@ describe("nested withRetry and withFallback", () => {
     expect(seen).toEqual(finals);
   });
 
-  it("apply the time limits of the outer wrapper to each attempt of the inner wrapper", async () => {
+  it("apply the outer wrapper's time limits to each attempt of the inner wrapper", async () => {
     const inner = withFallback([named("a", stall({ ignoreSignal: true })), named("b", stall())]);
     const { clock, lines, ended } = outline(withFallback([inner, named("c", text("Hi."))], { firstChunkMs: 300 }));
     await clock.advance(400);
@@ -119,7 +119,7 @@ describe("nested withRetry and withFallback", () => {
     expect([lines.slice(-3), clock.now(), clock.pending]).toEqual([answer, 700, 0]);
   });
 
-  it("wait for a retry even if the delay exceeds the time limits of the outer wrapper", async () => {
+  it("wait for a retry even if the delay exceeds the outer wrapper's time limits", async () => {
     const slow = withRetry(named("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
     const lines = await outlineAll(withFallback([slow, named("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
     expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);
@@ -134,7 +134,7 @@ describe("nested withRetry and withFallback", () => {
     expect(b.requests.map(({ continuationToken }) => continuationToken)).toEqual([undefined, "t"]);
   });
 
-  it("report the usage of each attempt separately", async () => {
+  it("report each attempt's usage separately", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
     const provider = withFallback([
       withRetry(named("a", [tokens, busy], [tokens, providerMetadata(1), busy]), { maxAttempts: 2, ...quick }),

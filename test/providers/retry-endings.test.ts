@@ -24,7 +24,7 @@ describe("withRetry", () => {
     expect(inner.calls).toBe(calls);
   });
 
-  it("makes no further attempt if the signal fires while a failed attempt is being closed", async () => {
+  it("makes no more attempts if the signal fires while a failed attempt is being closed", async () => {
     const abort = new AbortController();
     let asked = 0;
     const provider: Provider = {

@@ -23,7 +23,7 @@ import { callOf, goRequest, outline, outlineAll } from "./outline.ts";
 const half: RetryOptions = { random: () => 0 };
 
 describe("withRetry", () => {
-  it("has the id, model and family of the wrapped provider", () => {
+  it("has the wrapped provider's id, model and family", () => {
     const provider = withRetry(createMockProvider([], { id: "a", model: "m", family: "f" }));
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
     expect(withRetry(single()).family).toBeUndefined();
@@ -89,7 +89,7 @@ describe("withRetry", () => {
     expect(lines.filter((line) => line.startsWith("discard"))).toEqual([]);
   });
 
-  it("passes on the failure of the last attempt unchanged", async () => {
+  it("passes on the last attempt's failure unchanged", async () => {
     const inBand = failInBand(providerError("server", "It broke."));
     expect(await outlineAll(withRetry(single(busy, inBand), { maxAttempts: 2 }))).toEqual([
       "start 1 a/m",
@@ -153,7 +153,7 @@ describe("withRetry", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("sends heartbeats during its delays, and passes on the heartbeats of the wrapped provider", async () => {
+  it("sends heartbeats during its delays, and passes on the wrapped provider's heartbeats", async () => {
     const provider = withRetry(single(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
       baseDelayMs: 2_000,
       random: () => 0,

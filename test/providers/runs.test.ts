@@ -27,7 +27,7 @@ const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
 describe("withFallback", () => {
-  it("runs tool calls once even if their results go to another provider", async () => {
+  it("runs tool calls once even if their results go to a different provider", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -58,7 +58,7 @@ describe("withFallback", () => {
   });
 });
 
-describe("usage of withFallback", () => {
+describe("usage of withFallback attempts", () => {
   const prices: ReadonlyMap<string, number> = new Map([
     ["a a-1", 1],
     ["b b-1", 10],
@@ -66,7 +66,7 @@ describe("usage of withFallback", () => {
   const pricing: Pricing = ({ totalTokens }, { provider, model }) =>
     totalTokens * (prices.get(`${provider} ${model}`) ?? Number.NaN);
 
-  it("is counted for every attempt and priced by its provider", async () => {
+  it("is counted for every attempt, at the prices of its provider", async () => {
     const a = named("a", [[tokens(3), text("Half"), lost]]);
     const b = named("b", [
       [tokens(5), lost],
@@ -80,7 +80,7 @@ describe("usage of withFallback", () => {
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("makes the cost of the run unknown if one attempt reports no usage", async () => {
+  it("makes the run's cost unknown if one attempt reports no usage", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;

@@ -19,7 +19,7 @@ it.for(Object.entries(wrappers))("%s keeps provider fields that a later version 
   expect(wrap(provider)).toMatchObject({ id: "a", model: "m", family: "f", tastesTools: true });
 });
 
-it.for(Object.entries(wrappers))("%s reads the fields of a class instance", ([, wrap]) => {
+it.for(Object.entries(wrappers))("%s reads a class instance's fields", ([, wrap]) => {
   class Own implements Provider {
     readonly #model = "m";
     readonly id = "a";

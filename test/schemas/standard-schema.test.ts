@@ -19,7 +19,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
     return { got, tool };
   };
 
-  it("shows the model the JSON Schema of the input", async () => {
+  it("shows the model the input's JSON Schema", async () => {
     const { provider, result } = play([text("Hello.")], { tools: [setUp().tool] });
     await result;
     const [shown] = provider.requests[0]?.tools ?? [];

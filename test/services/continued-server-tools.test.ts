@@ -35,7 +35,7 @@ async function send(messages: readonly Message[], options: Partial<AnthropicMess
   return sent.map(({ role, content }) => [role, ...typesOf(content)]);
 }
 
-describe("anthropicMessages: a transcript with work of the service", () => {
+describe("anthropicMessages: a transcript that contains the service's own tool calls", () => {
   it("is sent without a summary if the request lacks the beta", async () => {
     const { messages } = await play([summary, text("Done.")]);
     expect(await send([...messages, user])).toEqual([

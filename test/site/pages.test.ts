@@ -9,13 +9,13 @@ const docs = readdirSync(new URL("../../docs", import.meta.url), { recursive: tr
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => path.endsWith(".md") && path !== "README.md" && !/^(sources|reference)\//.test(path));
 
-describe("the pages of the site", () => {
+describe("the pages on the site", () => {
   it.for(docs)("docs/%s: is in exactly one group of the sidebar", (page) => {
     const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
     expect(links.filter((link) => link === `/${page.replace(/\.md$/, "")}`)).toHaveLength(1);
   });
 
-  it("a docs page keeps its path below docs, and its links lead to pages of the site", () => {
+  it("a docs page keeps its path below docs, and its links lead to pages on the site", () => {
     const page = texts.get("tutorial/1-answer.md");
     expect(page).toContain("[Providers](../guides/providers.md)");
     expect(page).toContain("[the model looks up an order](./2-tool.md)");

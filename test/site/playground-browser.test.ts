@@ -98,7 +98,7 @@ describe("the playground", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends no request except for files of the page", async () => {
+  it("sends no request except for files that belong to the page", async () => {
     const page = await open(`${head}
 fetch("https://elsewhere.example/").catch(() => {});
 export const script = [text("Hello.")];`);

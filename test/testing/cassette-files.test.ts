@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("recordTo", () => {
-  it("writes one line for each event of a stream, in order", async () => {
+  it("writes one line for each event in a stream, in order", async () => {
     const cassette = memoryCassette();
     const { clock, call } = setUp();
     const provider = recordTo(cassette, { ...script([text("Hi"), wait(20), text("!")]), family: "f" });

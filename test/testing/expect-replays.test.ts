@@ -84,7 +84,7 @@ it("expectReplays: returns the result of a run whose replay is the same", async 
   expect([result.text, count]).toEqual(["Done.", 1]);
 });
 
-it("expectReplays: passes on the error of a failed run", async () => {
+it("expectReplays: passes on a failed run's error", async () => {
   await expect(expectReplays(() => Promise.reject(new Error("No network.")))).rejects.toThrow("No network.");
 });
 

@@ -45,7 +45,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws in a replay that reads further than the recording", async () => {
+  it("throws in a replay that reads beyond the end of the recording", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays further chunks after a recorded abort only when the signal fires", async () => {
+  it("replays additional chunks after a recorded abort only when the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",

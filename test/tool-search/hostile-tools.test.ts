@@ -38,7 +38,7 @@ describe("withToolSearch with tools of any source", () => {
     expect(finder?.description).toMatch(/\d tools|\d more/);
   });
 
-  it("gives find_tools the same description for any order of the tools", () => {
+  it("gives find_tools the same description regardless of tool order", () => {
     const describe = (tools: typeof manyTools): string | undefined =>
       withToolSearch(tools)
         .definitions()

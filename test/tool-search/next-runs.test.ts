@@ -11,7 +11,7 @@ import { clock, find, pair, run } from "./search-stage.ts";
 
 const done = text("Done.");
 
-describe("withToolSearch in a later run of a conversation", () => {
+describe("withToolSearch in a conversation's later run", () => {
   it("shows the tools that an earlier search has found", async () => {
     const provider = createMockProvider([find("alpha"), done, done]);
     const middleware = [deferTools(), watchPromptCache()];

@@ -44,7 +44,7 @@ describe("deferred tools for a provider with its own search", () => {
     expect(marksOf(provider)).toEqual(["clock,alpha*,beta*"]);
   });
 
-  it("obey prepareIteration, which may choose another provider", async () => {
+  it("obey prepareIteration, which may choose a different provider", async () => {
     const plain = createMockProvider([done, done]);
     const provider = searching([toolCall("beta"), done]);
     const prepare = ({ iteration }: { readonly iteration: number }): object =>

@@ -40,7 +40,7 @@ describe("withToolSearch", () => {
     expect(description).not.toContain("more");
   });
 
-  it("adds found tools after the other tools of the next request", async () => {
+  it("adds found tools after the next request's other tools", async () => {
     const script = [
       find("create a refund in stripe"),
       toolCall("stripe_create_refund", { id: "r1" }),
@@ -160,7 +160,7 @@ describe("withToolSearch", () => {
     expect(() => withToolSearch(withToolSearch(manyTools))).toThrow(expect.objectContaining({ code: "duplicate-tool" }));
   });
 
-  it("uses the current tools of a registry that changes", async () => {
+  it("uses a changing registry's current tools", async () => {
     const registry = createToolRegistry([deferredTool("old_tool")]);
     const change = tool("change", () => {
       registry.unregister("old_tool");
@@ -204,7 +204,7 @@ describe("withToolSearch", () => {
     expect(tools.executeTool("clock", {}, {} as ToolContext)).toBe("noon");
   });
 
-  it("validates the arguments of a found tool", async () => {
+  it("validates a found tool's arguments", async () => {
     const strict = defineTool({
       name: "strict",
       description: "s",

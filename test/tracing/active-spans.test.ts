@@ -42,7 +42,7 @@ const answer: readonly ModelChunk[] = [
 ];
 
 describe("tracing: the active span", () => {
-  it("is the span of the stream in a provider and the span of the call in a tool", async () => {
+  it("is the stream's span in a provider and the call's span in a tool", async () => {
     const stage = setUpTracing();
     const tracer = stage.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();

@@ -140,7 +140,7 @@ describe("diagnostics: the channels", () => {
     expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
   });
 
-  it("publish an error before the end of the iteration or run", async () => {
+  it("publish an error before the iteration or run ends", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
     const { lines, last } = await listen(() =>
       runToolLoop(addWatchers({ provider: failing, messages: question }, diagnostics())),

@@ -164,7 +164,7 @@ describe("tracing: the content of messages and results", () => {
     ]);
   });
 
-  it("does not include the output of a discarded attempt", async () => {
+  it("does not include a discarded attempt's output", async () => {
     const provider = withFallback([
       createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
       createMockProvider([text("Now.")]),

@@ -22,7 +22,7 @@ const fails = (): never => {
   throw new Error("no");
 };
 
-describe("tracing: the spans of a run", () => {
+describe("tracing: a run's spans", () => {
   it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>, tree: string]>([
     [
       "an iteration limit",

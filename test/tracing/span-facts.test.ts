@@ -6,7 +6,7 @@ import { settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
 describe("tracing: span attributes", () => {
-  it("contain the settings, limits, usage and ending of a run", async () => {
+  it("contain a run's settings, limits, usage and ending", async () => {
     const scene = traceAll();
     await settle(scene);
     expect(attributesOf(scene, "invoke_agent bot")).toEqual([
@@ -38,7 +38,7 @@ describe("tracing: span attributes", () => {
     ]);
   });
 
-  it("contain the settings, usage and finish reason of a stream", async () => {
+  it("contain a stream's settings, usage and finish reason", async () => {
     const scene = traceAll();
     await settle(scene);
     expect(attributesOf(scene, "chat mock-model")[0]).toEqual({

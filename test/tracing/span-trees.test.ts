@@ -32,7 +32,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("has a span for each call next to the span of the stream", async () => {
+  it("has a span for each call next to the stream's span", async () => {
     const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
       tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
     });
@@ -132,7 +132,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("contains a nested run that inherits the provider of the outer run", async () => {
+  it("contains a nested run that inherits the outer run's provider", async () => {
     const ask = tool("ask", async (_, context) => (await runNested(context, { messages: question })).text);
     expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
       "
@@ -146,7 +146,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("has eager calls as children of the run", async () => {
+  it("has eager calls as the run's children", async () => {
     const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
     const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
     const scene = trace([], {
@@ -179,7 +179,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("has loops, restarts, approvals and emitted data as events of the run", async () => {
+  it("has loops, restarts, approvals and emitted data as the run's events", async () => {
     const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
       tools: [
         tool("look", (_, { emit }) => {

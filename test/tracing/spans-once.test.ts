@@ -131,7 +131,7 @@ invoke_agent bot turnwright.run.resumed=true
 });
 
 describe("tracing: a stream", () => {
-  it("has one span if a hook returns the provider of the run", async () => {
+  it("has one span if a hook returns the run's provider", async () => {
     const stage = setUpTracing();
     const provider = createMockProvider([text("So.")]);
     const middleware = [prepareIteration(() => ({ provider })), tracing(stage.options)];

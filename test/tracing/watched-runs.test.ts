@@ -94,7 +94,7 @@ describe("observeRuns: the observer", () => {
 });
 
 describe("observeRuns: an observed run", () => {
-  it("keeps the methods and definitions of a tool registry", async () => {
+  it("keeps a tool registry's methods and definitions", async () => {
     const { start } = createLog();
     const registry = createToolRegistry([look]);
     const { validate: _, validateResult: _result, ...plain } = registry;

@@ -7,7 +7,7 @@ import { createMockProvider, text } from "turnwright/testing";
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };
 const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
-it("structuredOutput: gives the output the type of the schema", async () => {
+it("structuredOutput: gives the output the schema's type", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
   const result = await runToolLoop({ ...asked, provider: provider(), middleware: [structuredOutput(schema)] });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
@@ -18,7 +18,7 @@ it("structuredOutput: gives the output the type of the schema", async () => {
   expect(streamed.output).toEqual(result.output);
 });
 
-it("structuredOutput: the type of the output includes defaults and transforms", async () => {
+it("structuredOutput: the output's type includes defaults and transforms", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
   const { output } = await runToolLoop({ ...asked, provider: provider(), middleware: [structuredOutput(schema)] });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();

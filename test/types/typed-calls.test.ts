@@ -202,7 +202,7 @@ it("CallArgs and CallResult: are Json if the type is `unknown` or is not plain d
   expect([plain, marked, outside, rows]).toHaveLength(4);
 });
 
-it("isCallOf: narrows the events of a stream", async () => {
+it("isCallOf: narrows a stream's events", async () => {
   const seen: unknown[] = [];
   const tools = [weather, priceOf];
   const context = { currency: "EUR" };

@@ -66,7 +66,7 @@ describe("createUIMessageMapper", () => {
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
   });
 
-  it("sends held-back text before the approval and the calls of the same message", async () => {
+  it("sends held-back text before the same message's approval and calls", async () => {
     const other = createMockProvider([], { id: "b" });
     const provider = withFallback([createMockProvider([[text("Paying."), toolCall("pay")]]), other]);
     const { events } = await play({ provider, tools: [tool("pay", () => 1)] });

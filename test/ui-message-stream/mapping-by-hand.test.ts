@@ -36,7 +36,7 @@ it.each(vendors)(
   },
 );
 
-it("createUIMessageMapper: text from a second attempt has the id of the discarded text", () => {
+it("createUIMessageMapper: text from a second attempt has the same id as the discarded text", () => {
   const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
   const events = [
     start,
@@ -107,7 +107,7 @@ it("createUIMessageMapper: the request and the response for a repeated approval 
   ]);
 });
 
-it("createUIMessageMapper: events of a nested run before the start of the outer run are ignored", () => {
+it("createUIMessageMapper: ignores events from a nested run before the outer run starts", () => {
   const nested: LoopEvent = { type: "text-delta", ...base, runId: "r/inner", path: ["c"], text: "in" };
   expect(toChunks([nested, start, step(0), { type: "text-delta", ...base, text: "out" }, answered])[0]).toEqual({
     type: "start",

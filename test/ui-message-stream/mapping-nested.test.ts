@@ -24,7 +24,7 @@ describe("createUIMessageMapper with a nested run", () => {
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("sends the text of the nested run as preliminary output of the outer call", async () => {
+  it("sends the nested run's text as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);

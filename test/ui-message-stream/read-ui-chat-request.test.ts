@@ -9,7 +9,7 @@ const user = (...parts: readonly object[]): object => ({ id: "u", role: "user", 
 const body = (last: object, more: object = {}): object => ({ id: "chat", trigger: "submit-message", messages: [last], ...more });
 const png = { type: "file", mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=", filename: "a.png" };
 
-it("readUIChatRequest: returns the text of the last user message", async () => {
+it("readUIChatRequest: returns the last user message's text", async () => {
   expect(await readUIChatRequest(body(user(text("Hello"))))).toEqual({
     id: "chat",
     trigger: "submit",

@@ -112,7 +112,7 @@ describe("toUIMessageStream", () => {
 });
 
 describe("toUIMessageStreamResponse", () => {
-  it("sends Server-Sent Events with the headers of the protocol", async () => {
+  it("sends Server-Sent Events with the protocol's headers", async () => {
     const { events } = createSource([runStart]);
     const response = toUIMessageStreamResponse(events, { headers: { "X-Extra": "1" }, keepAliveMs: Infinity });
     expect(Object.fromEntries(response.headers)).toEqual({

@@ -79,7 +79,7 @@ describe("web-chat page", () => {
     expect(problems).toEqual([]);
   });
 
-  it("shows the progress and the result of a tool call", async () => {
+  it("shows a tool call's progress and result", async () => {
     const page = await openPage();
     stage.gate.holdAfter(8); // seven words, and a step of the tool
     await send(page, "Order some tea.");

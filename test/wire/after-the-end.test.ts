@@ -125,7 +125,7 @@ describe("a connection that the server leaves open after the answer", () => {
   });
 });
 
-describe.for(packageWires)("aiSdkModel ($name): stream of a finished answer", ({ connect, api }) => {
+describe.for(packageWires)("aiSdkModel ($name): the stream of a finished answer", ({ connect, api }) => {
   const wire = wires.find(({ name }) => name === scriptOf[api]);
 
   it.for<[line: string, how: "stays open" | "is reset"]>([

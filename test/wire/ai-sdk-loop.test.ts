@@ -71,7 +71,7 @@ function respond(id: string, ...items: readonly (readonly [added: object, item: 
 }
 
 describe.each(generations)("runToolLoop with aiSdkModel (@ai-sdk/openai, spec $version)", ({ connect }) => {
-  it("sends encrypted reasoning back before the call of the same message", async () => {
+  it("sends encrypted reasoning back before the same message's call", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };
     const delta = event("response.function_call_arguments.delta", { item_id: "fc_1", output_index: 1, delta: '{"city":"Oslo"}' });

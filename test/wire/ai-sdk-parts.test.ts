@@ -125,7 +125,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("does not pause the iteration if the message also has calls of the run's tools", async () => {
+    it("does not pause the iteration if the message also has calls to the run's tools", async () => {
       const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
       expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
     });
@@ -156,7 +156,7 @@ describe("aiSdkModel (spec v4): additional stream parts", () => {
     ]);
   });
 
-  it("yield only the complete call if the input of the call is plain text", async () => {
+  it("yield only the complete call if the call's input is plain text", async () => {
     const parts = [
       { type: "tool-input-start", id: "a", toolName: "search", inputEncoding: "text" },
       { type: "tool-input-delta", id: "a", delta: "SELECT 1" },

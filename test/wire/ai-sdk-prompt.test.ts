@@ -157,7 +157,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
   });
 });
 
-describe("aiSdkModel (spec v4): URL of a file in a request", () => {
+describe("aiSdkModel (spec v4): a file's URL in a request", () => {
   it("keeps the original text if parsing would change the URL", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");

@@ -42,7 +42,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     });
   });
 
-  it("yields the argument deltas of a call and then the complete arguments", async () => {
+  it("yields a call's argument deltas and then the complete arguments", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },

@@ -132,7 +132,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     },
   );
 
-  it("corrects the media type of an image", async () => {
+  it("corrects an image's media type", async () => {
     const row = rowOf("image as PNG, base64");
     const mislabelled: MediaRow = { ...row, part: { ...row.part, mediaType: "image/jpeg" } };
     const { bodies } = await play(player, [asks, answers], {
@@ -176,7 +176,7 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
     expect([text, first.bodies.length, second.bodies.map((body) => carries(body, row))]).toEqual(["I see.", 0, [true]]);
   });
 
-  it("is sent if the run is resumed with another provider", async () => {
+  it("is sent if the run is resumed with a different provider", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();
@@ -189,7 +189,7 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
     ]);
   });
 
-  it("is sent if another provider continues the messages of the rejected run", async () => {
+  it("is sent if another provider continues the rejected run's messages", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();

@@ -241,7 +241,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader of the stream stops", async () => {
+  it("closes the connection when the stream's reader stops", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

@@ -96,7 +96,7 @@ describe("runToolLoop with anthropicMessages", () => {
     ]);
   });
 
-  it("sends only text and calls, without provider metadata, to another model", async () => {
+  it("sends only text and calls, without provider metadata, to a different model", async () => {
     const frames = [start(), thinking(0, "Hm.", "sig-1"), text(1, "One moment."), asksAt(2), stop("tool_use")];
     const { result } = await play([{ frames }, answer]);
     const { bodies } = await play(
@@ -138,7 +138,7 @@ describe("runToolLoop with anthropicMessages", () => {
     });
   });
 
-  it("sends messages back without calls of server tools that have no result", async () => {
+  it("sends messages back without calls to server tools that have no result", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });
@@ -147,14 +147,14 @@ describe("runToolLoop with anthropicMessages", () => {
     expect(turn?.content.map(({ type }) => type)).toEqual(["text", "text"]);
   });
 
-  it("leaves calls of MCP tools to the server", async () => {
+  it("leaves calls to MCP tools to the server", async () => {
     const mcp = block(0, { type: "mcp_tool_use", id: "mcptoolu_1", name: "get_weather", server_name: "s", input: {} });
     const told = block(1, { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] });
     const { result } = await play([{ frames: [start(), mcp, told, text(2, "Mild."), stop("end_turn")] }]);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", toolCallsExecuted: 0, functionHistory: [] });
   });
 
-  it("sends the container id of an earlier message, even in another run", async () => {
+  it("sends an earlier message's container id, even in another run", async () => {
     const delta = { container: { id: "container_1", expires_at: "2999-01-01T00:00:00Z" } };
     const first: RawReply = { frames: [start(), asksAt(0), stop("tool_use", delta)] };
     const journal = memoryJournal();
@@ -164,7 +164,7 @@ describe("runToolLoop with anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("sends the partial arguments of a cut-off call back inside an object", async () => {
+  it("sends a cut-off call's partial arguments back inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });

@@ -111,7 +111,7 @@ it.for([
   },
 );
 
-it("withFallback: a filtered prompt reported by another kind of provider goes to no other provider", async () => {
+it("withFallback: does not send a filtered prompt, reported by a different kind of provider, to any other provider", async () => {
   const provider = {
     id: "own",
     model: "m",

@@ -39,7 +39,7 @@ describe.for(adapters)("$name $variant: the data and the content of a failed too
   });
 });
 
-it("processResults shortens the content of a failed tool", async () => {
+it("processResults shortens a failed tool's content", async () => {
   const { provider, bodies, close } = await (adapters[0] as (typeof adapters)[number]).open(script);
   onTestFinished(close);
   const middleware = [truncateResults({ maxTokens: 100 })];

@@ -255,7 +255,7 @@ describe("googleGenerateContent over a real connection", () => {
   });
 
   // The adapter has to close the connection. The SDK alone would leave it open.
-  it("closes the connection when the reader of the stream stops", async () => {
+  it("closes the connection when the stream's reader stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

@@ -55,7 +55,7 @@ describe("googleGenerateContent: provider error", () => {
     }
   });
 
-  it("contains the details of the last response if the SDK repeats the request", async () => {
+  it("contains the last response's details if the SDK repeats the request", async () => {
     const replies = [json(503, {}, { "retry-after": "3600" }), json(429, {}), { frames: [text("Hi."), stop()] }];
     const read = await connect(replies, { attempts: 2, initialDelay: 0.001, maxDelay: 0.001 });
     const { error } = await read();

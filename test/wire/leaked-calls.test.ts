@@ -58,7 +58,7 @@ async function runOn({ open }: Adapter, answer: Scripted, tools = [look]): Promi
   return { result: await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] }), bodies };
 }
 
-describe.for(adapters)("$name: a call in the text of an answer", (adapter) => {
+describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
   const isWhole = whole.has(adapter);
   const run = (answer: Scripted, tools?: (typeof look)[]): Promise<Ran> => runOn(adapter, answer, tools);
 
@@ -105,7 +105,7 @@ describe.for(adapters)("$name: a call in the text of an answer", (adapter) => {
 // @ai-sdk/openai reads no reasoning of Chat Completions.
 const reasoners = adapters.filter(({ name }) => !/@ai-sdk\/openai.*chat/.test(name));
 
-it.for(reasoners)("$name: asks again if the reasoning of an answer without text contains a call", async (adapter) => {
+it.for(reasoners)("$name: asks again if an answer without text contains a call in its reasoning", async (adapter) => {
   const reasoning = ["Hm.\n<tool_call>\n<function=look>\n</function>\n</tool_call>", "c2ln"] as const;
   const { result } = await runOn(adapter, { reasoning, end: "stop" });
   expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });

@@ -98,7 +98,7 @@ const services = {
 const many = (count: number, width = 100): readonly Image[] => Array.from({ length: count }, () => png(width));
 const large = png(100, 3_932_250);
 
-describe("limits for images of a tool", () => {
+describe("limits for images from a tool", () => {
   it.for<[service: keyof typeof services, what: string, images: readonly Image[], told: number, text: string]>([
     ["anthropic", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
     ["anthropic", "more than 8,000 pixels", [png(8_001)], 1, "it has 8001 x 10 pixels"],
@@ -145,7 +145,7 @@ const pdf: Image = { type: "file", mediaType: "application/pdf", data: "JVBERi0x
 const wav: Image = { type: "file", mediaType: "audio/wav", data: "UklGRiQAAABXQVZF" };
 const note: Image = { type: "file", mediaType: "text/plain", data: "SGVsbG8=" };
 
-describe("files of a tool", () => {
+describe("files from a tool", () => {
   it.for<[service: string, sent: string, make: () => Service]>([
     ["DeepSeek", "text, text", () => chat("deepseek-flash", "https://api.deepseek.com")],
     ["Groq", "text, text", () => chat("openai/gpt-oss-120b", "https://api.groq.com/openai/v1")],

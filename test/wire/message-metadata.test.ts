@@ -73,7 +73,7 @@ it("createConversation: never sends the metadata of user messages in a summary r
   expect(kept).toEqual([metadata, { id: "second" }]);
 });
 
-it("readUIChatRequest and repairMessages: keep the metadata of a user message", async () => {
+it("readUIChatRequest and repairMessages: keep a user message's metadata", async () => {
   const body = { id: "c", messages: [{ id: "m", role: "user", parts: [parts[0]], metadata }] };
   const { message } = await readUIChatRequest(body);
   expect(message).toEqual({ role: "user", id: "m", content: "And Rome?", metadata });

@@ -24,7 +24,7 @@ const node = { type: "object", properties: { name: { type: "string" } } };
 const $ref = "#/$defs/Node";
 const $defs = { Node: node };
 
-describe("Moonshot: the schema of a tool", () => {
+describe("Moonshot: a tool's schema", () => {
   it.for<[what: string, given: Json, sent: object]>([
     [
       "values without a type",

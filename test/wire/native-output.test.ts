@@ -123,7 +123,7 @@ async function play(name: Wire["name"], { script = [answer], connecting = {}, ..
 const look = { name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "3 degrees" } as const;
 const names = wires.map(({ name }) => name);
 
-describe("structuredOutput: the schema field of the request", () => {
+describe("structuredOutput: the request's schema field", () => {
   it.for(names)("is filled by %s in each request of a run with tools", async (name) => {
     const script = [call, { ...answer, text: '{"city":"O","degrees":3}' }, answer];
     const { result, formats: found, described } = await play(name, { script, tools: [look] });

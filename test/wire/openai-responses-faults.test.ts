@@ -123,7 +123,7 @@ describe("openaiResponses over a real connection", () => {
     expect(iteration.error).toMatchObject(error);
   });
 
-  it("counts the tokens of a failed response", async () => {
+  it("counts a failed response's tokens", async () => {
     const frames = [ended("failed", { error: { code: "server_error", message: "It broke." } })];
     expect(await read({ frames })).toMatchObject({ usage, finish: undefined, error: { code: "server" } });
   });
@@ -221,7 +221,7 @@ describe("openaiResponses over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader of the stream stops", async () => {
+  it("closes the connection when the stream's reader stops", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "H" });

@@ -178,7 +178,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect(countThinking(played)).toBeGreaterThan(0);
   });
 
-  it("resends a refused request without thinking if a new process continues the conversation with another system text", async () => {
+  it("resends a refused request without thinking if a new process continues the conversation with a different system text", async () => {
     const { answer, run } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: false, answer }));
     const create = (): Provider =>
@@ -218,7 +218,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([replayed.requests, replayed.changes]).toEqual([[], live.changes]);
   });
 
-  it("adds its beta to the betas of the client and of the option", async () => {
+  it("adds its beta to the betas from the client and the option", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer }), {
       defaultHeaders: { "anthropic-beta": "a-1" },

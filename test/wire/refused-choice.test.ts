@@ -87,7 +87,7 @@ it("openaiChat: the answer after a refused forced call may end with only [DONE]"
 
 const [chat] = allRows;
 
-describe("the refusal of a forced call", () => {
+describe("a forced call's refusal", () => {
   it.each([
     'tool_choice: type "tool" and "any" are not supported for this model.',
     "tool_choice forces tool use is not compatible with this model",

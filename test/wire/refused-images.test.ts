@@ -56,7 +56,7 @@ const refusals: readonly (readonly [message: string, status: number])[] = [
 // DeepSeek's model is known to take no images, and the package of Mistral for the AI SDK sends none of a tool.
 const rows = allRows.filter(({ kind, model }) => kind !== "deepseek" && model !== "AI SDK mistral-large-4");
 
-describe.each(rows.map((row) => [titleOf(row), row] as const))("an image of a tool that %s refuses", (_title, row) => {
+describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a tool that %s refuses", (_title, row) => {
   it("becomes text, also in later runs", async () => {
     const { first, next, bodies, changes, refusals: broken } = await play(row, "This model does not support image input");
     expect([first.status, first.text, next.status, next.text, broken]).toEqual([
@@ -106,7 +106,7 @@ describe("openaiChat: an image that a gateway refuses", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it("ends the run after another error", async () => {
+  it("ends the run after a different error", async () => {
     const { first, bodies } = await play(row, "The image is too large");
     expect([first.error?.message, bodies.length]).toEqual(["The image is too large", 3]);
   });

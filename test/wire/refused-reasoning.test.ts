@@ -63,7 +63,7 @@ async function play(toRefusal: () => Response, store: boolean): Promise<Played> 
   return { result: result.status === "completed" ? next : result, bodies, changes };
 }
 
-describe.for([false, true])("openaiResponses: reasoning of another account, with store: %s", (store) => {
+describe.for([false, true])("openaiResponses: reasoning from a different account, with store: %s", (store) => {
   it.for(Object.keys(refusals))("after %s, is omitted from the request and from later runs", async (what) => {
     const { result, bodies, changes } = await play(refusals[what] ?? (() => answer()), store);
     expect([result.status, result.text]).toEqual(["completed", "Done."]);

@@ -29,7 +29,7 @@ const gpt: ChatOptions = { model: "gpt-4.1" };
 const lmStudio: ChatOptions = { at: "http://127.0.0.1:1234/v1" };
 const gateway: ChatOptions = { at: "https://openrouter.ai/api/v1", model: "openai/gpt-6-astra" };
 
-describe("patterns in the schema of a tool", () => {
+describe("patterns in a tool's schema", () => {
   it.for<[service: string, options: ChatOptions, pattern: string, isSent: boolean]>([
     ["LM Studio", lmStudio, String.raw`^([01]\d|2[0-3])$`, false],
     ["LM Studio", lmStudio, String.raw`^\w+\b$`, false],
@@ -215,7 +215,7 @@ describe("names of tools that a service has reserved", () => {
   });
 });
 
-describe("Gemini: the schema of a tool", () => {
+describe("Gemini: a tool's schema", () => {
   const gemini: ChatOptions = { at: "https://generativelanguage.googleapis.com/v1beta/openai", model: "gemini-3.8-flash" };
   const items = { type: "object", properties: { a: string }, required: ["a", "b"] };
 

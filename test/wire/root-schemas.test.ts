@@ -35,7 +35,7 @@ function toolsIn(body: unknown): unknown {
   return tools ?? config?.tools;
 }
 
-describe.for(adapters)("$name $variant: the root of a tool schema", (adapter) => {
+describe.for(adapters)("$name $variant: a tool schema's root", (adapter) => {
   it.for(Object.keys(schemas))("becomes a plain object for a schema of the kind %s", async (kind) => {
     const { provider, bodies, close } = await adapter.open([done]);
     onTestFinished(close);

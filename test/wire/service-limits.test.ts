@@ -19,7 +19,7 @@ import {
 
 const local = "http://127.0.0.1";
 
-describe("limits of a service", () => {
+describe("service limits", () => {
   const many = Array.from({ length: 129 }, (_, index) => tool(`tool_${index}`));
   const stopSequences = ["a", "b", "c", "d", "e"];
 

@@ -137,7 +137,7 @@ describe("a service that refuses to stream", () => {
     },
   );
 
-  it("other errors remain unchanged", async () => {
+  it("leaves other errors unchanged", async () => {
     const { fetch } = createRecorder((body) =>
       body["stream"] === true ? refuse(400, { error: { message: "No such field." } }) : chatText(),
     );

@@ -185,7 +185,7 @@ describe("findCacheBreaks", () => {
     expect(log.runs.flatMap(findCacheBreaks)).toEqual([]);
   });
 
-  it("reports another provider and model if a fallback answered", async () => {
+  it("reports a different provider and model if a fallback answered", async () => {
     const first = createMockProvider([toolCall("look_up"), [fail({ status: 500, message: "Broken" })]]);
     const second = createMockProvider([text("Done.")], { id: "second", model: "small" });
     const { log } = await logRun({ ...optionsFor(1), provider: withFallback([first, second]) });

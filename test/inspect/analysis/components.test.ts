@@ -123,7 +123,7 @@ function expectOnlyTexts(): void {
   expect("hit" in globalThis).toBe(false);
 }
 
-describe("the components of the inspect page", () => {
+describe("the inspect page's components", () => {
   it("show a request and the changes to the previous request as text", async () => {
     const run = await logHostile(
       payload,
@@ -164,7 +164,7 @@ describe("the components of the inspect page", () => {
     expectOnlyTexts();
   });
 
-  it("plot the budgets of a run, with a table of the same numbers", async () => {
+  it("plot a run's budgets, with a table of the same numbers", async () => {
     const run = await logHostile(payload);
     show("BudgetPlot", { run });
     await openAll();

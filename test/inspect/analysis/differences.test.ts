@@ -165,7 +165,7 @@ describe("diffTexts", () => {
     ]);
   });
 
-  it("returns one removed part and one added part for long texts that share only the ends", () => {
+  it("returns one removed part and one added part for long strings that share only the ends", () => {
     const count = (from: number): string => Array.from({ length: 6_000 }, (_item, at) => `line ${from + at}`).join("\n");
     expect(diffTexts(`same\n${count(0)}`, `same\n${count(10_000)}`).map(({ kind }) => kind)).toEqual([
       "same",

@@ -7,7 +7,7 @@ const point = (activeMs: number, tokens: number, costUSD?: number): BudgetPoint 
 });
 
 describe("layOutPlot", () => {
-  it("plots the share of each limit on one axis, with a line at 100 %", () => {
+  it("plots the share of each limit on one axis, with a line at 100%", () => {
     const layout = layOutPlot({ points: [point(500, 50), point(1_000, 110)], limits: { tokens: 100, toolCalls: 5 } }, 580);
     expect(layout.curves.map(({ name, scale }) => [name, scale])).toEqual([
       ["tokens", "share"],

@@ -152,7 +152,7 @@ describe("toMarkdown", () => {
     expect(markdown).toContain("a\nb‹U+000D›c‹U+202E›d");
   });
 
-  it("cuts long texts between whole characters and adds a note", () => {
+  it("cuts long text between whole characters and adds a note", () => {
     const markdown = toMarkdown(runWith({ result: `ab${"😀".repeat(1000)}` }), { maxChars: 5 });
     expect(markdown).toContain("```text\nab😀\n```\n\n_The first 4 of 2,002 characters._");
   });
@@ -172,7 +172,7 @@ describe("toMarkdown", () => {
     expect(markdown).toContain("Done.");
   });
 
-  it("writes the type of an image, but not its URL", async () => {
+  it("writes an image's type, but not its URL", async () => {
     const content = [{ type: "image", mediaType: "image/png", data: "https://evil.example/p.png" } as const];
     const { log } = await logRun(optionsFor(0, { messages: [{ role: "user", content }] }));
     const markdown = toMarkdown(log.runs[0] as LoggedRun);

@@ -189,7 +189,7 @@ describe("recordSpans", () => {
     expect(plainSpans(recorded)).toEqual(plainSpans(live));
   });
 
-  it("uses the times of the log", async () => {
+  it("uses the log's times", async () => {
     const { log } = await logRun(optionsFor(1), { clock });
     const tracing = setUpTracing();
     recordSpans(log, { tracer: tracing.provider.getTracer("own") });

@@ -113,7 +113,7 @@ describe("speedscope with a trace of toChromeTrace", () => {
     expect(said).toEqual(imported);
   });
 
-  it("shows events without a duration at the borders of other events", async () => {
+  it("shows events without a duration at the edges of other events", async () => {
     const provider = createMockProvider([
       [toolCall("look_up", {}), toolCall("look_up", {})],
       toolCall("look_up", {}),

@@ -95,7 +95,7 @@ describe("the inspect page with hostile logs", () => {
     }
   });
 
-  it("shows the problem of a damaged log as text", async () => {
+  it("shows a damaged log's problem as text", async () => {
     const text = `${everything}\n`;
     const opened = await openRunPage(browser, { name: everything, text });
     try {

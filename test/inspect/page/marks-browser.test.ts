@@ -26,7 +26,7 @@ async function openLogs(logs: Logs): Promise<Page> {
   return page;
 }
 
-describe("the inspect page of a run", () => {
+describe("a run's inspect page", () => {
   it.each([
     [400, 900],
     [1400, 900],

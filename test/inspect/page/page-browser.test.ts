@@ -31,7 +31,7 @@ const selectedEntry = (page: Page): Locator => page.locator("article[aria-curren
 const header = async (page: Page): Promise<string> => (await page.locator(".run-header").innerText()).replaceAll(/\s+/g, " ");
 const rowNames = (page: Page): Promise<readonly string[]> => page.locator(".row .name").allInnerTexts();
 
-describe("the inspect page of a run", () => {
+describe("a run's inspect page", () => {
   it("shows the header, the timeline and the text of an ordinary run", async () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {

@@ -38,7 +38,7 @@ const textsOf = (entries: readonly Entry[], key: string): readonly string[] => {
         .map(({ label, value }) => `${label}=${JSON.stringify(value)}`);
 };
 
-describe("the transcript entries of the inspect page", () => {
+describe("the inspect page's transcript entries", () => {
   it("have different links for a continued stream and a repeated stream", () => {
     const { entries } = treeOf(
       stream(0),
@@ -144,7 +144,7 @@ describe("the transcript entries of the inspect page", () => {
   });
 });
 
-describe("the timeline rows of the inspect page", () => {
+describe("the inspect page's timeline rows", () => {
   it("distinguish streaming, discarded attempts, waits and tools", async () => {
     const { run, ...tree } = treeOfText(await ordinaryLog());
     const rows = buildRows({ run, ...tree }).map(({ key, segments }) => [

@@ -40,13 +40,13 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
   ["suspended", { kind: "result-required", calls: [call, call] }, "wait | Suspended: 2 calls wait for a result."],
 ];
 
-describe("the inspect page: the sentence about the end of a run", () => {
+describe("the inspect page: the sentence about how a run ended", () => {
   const rows = endings.map(([status, reason, said]) => [status, reason.kind, said, reason] as const);
   it.for(rows)('describes the status "%s" with the reason "%s" as "%s"', ([status, , said, reason]) => {
     expect(say({ status, reason })).toBe(said);
   });
 
-  it("names the error of a rejected run", () => {
+  it("names a rejected run's error", () => {
     const rejected = { name: "LoopError", message: "Is locked", code: "journal-locked" };
     expect(say({ error: rejected })).toBe("bad | Rejected with an error (journal-locked). | LoopError: Is locked");
     expect(say({})).toBe("wait | No end in the log: still running, or its process died.");
@@ -85,7 +85,7 @@ describe("the inspect page: links", () => {
   });
 });
 
-describe("the inspect page: the formats of numbers and values", () => {
+describe("the inspect page: number and value formats", () => {
   it.each([
     [0.4, "0 ms"],
     [999, "999 ms"],

@@ -111,7 +111,7 @@ describe("the prepare function of defineAgentTool", () => {
     expect((await playing.result).usage.totalTokens).toBe(113);
   });
 
-  it("receives the validated arguments and the context of the call", async () => {
+  it("receives the validated arguments and the call's context", async () => {
     const seen: unknown[] = [];
     const asks = defineAgentTool({
       name: "agent",
@@ -145,7 +145,7 @@ describe("the prepare function of defineAgentTool", () => {
     expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userId: "Ada" }, 2, false]]);
   });
 
-  it("cannot set the journal or the runId of the nested run", async () => {
+  it("cannot set the nested run's journal or runId", async () => {
     const journal = { durable: false, step: broken("journal"), read: broken("journal") };
     const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
     expect(answersOf(await playing.result)[0]?.result).toBe("c");

@@ -81,7 +81,7 @@ describe("the result of an agent tool whose run", () => {
     expect([answer?.outcome, answer?.result]).toEqual(["completed", report]);
   });
 
-  it("includes the image of a tool that ends the run", async () => {
+  it("includes the image from a tool that ends the run", async () => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Draws",

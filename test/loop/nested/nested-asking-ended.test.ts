@@ -74,7 +74,7 @@ describe.for([1, 2])("a call that waits for approval at nesting level %i", (leve
     await checkOver(stage, result, () => store.open());
   });
 
-  it("never runs if another call of the outer run throws a FatalToolError", async () => {
+  it("never runs if another call in the outer run throws a FatalToolError", async () => {
     const stage = setUp(levels, () => {
       throw new FatalToolError("No.");
     });
@@ -84,7 +84,7 @@ describe.for([1, 2])("a call that waits for approval at nesting level %i", (leve
     await checkOver(stage, result, () => store.open());
   });
 
-  it("never runs if the journal of the outer run fails", async () => {
+  it("never runs if the outer run's journal fails", async () => {
     const stage = setUp(levels, () => 1);
     const inner = createDurableStore().open();
     const broken = new Error("The disk is full.");

@@ -82,7 +82,7 @@ it("a FatalToolError inside an agent cancels the agent's waiting calls", async (
 });
 
 describe("a resumed run with a call that waits for approval", () => {
-  it.for(["stop", "kill", "abort"] as const)('never runs the waiting call of the outer run after "%s"', async (verb) => {
+  it.for(["stop", "kill", "abort"] as const)(`never runs the outer run's waiting call after "%s"`, async (verb) => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["payIn", "payToo"], {
@@ -100,7 +100,7 @@ describe("a resumed run with a call that waits for approval", () => {
     expect(stage.ran).toEqual([]);
   });
 
-  it('never runs the waiting call of the nested run after "stop"', async () => {
+  it(`never runs the nested run's waiting call after "stop"`, async () => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["look", "payIn"], { tools: [work("look"), work("payIn")] }),

@@ -54,7 +54,7 @@ const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJou
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
 
 describe("a call that waits for approval in a nested run", () => {
-  it("suspends the outer run until a decision names the path of the call", async () => {
+  it("suspends the outer run until a decision names the call's path", async () => {
     const { ran, inner, start } = setUp("agent tool");
     const first = start();
     const result = await first.result;

@@ -173,11 +173,11 @@ describe("the depth of a run that is started inside a tool", () => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 
-  it("is limited by the maxDepth of the outer run, even if the inner run sets a higher value", async () => {
+  it("is limited by the outer run's maxDepth, even if the inner run sets a higher value", async () => {
     expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
   });
 
-  it("is not limited if the run gets neither the signal nor the context of the call", async () => {
+  it("is not limited if the run gets neither the call's signal nor its context", async () => {
     expect(await dive((options, { context }) => run(options, { context }))).toEqual([20, undefined]);
   });
 });

@@ -111,7 +111,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it('report the wallClockMs of the outermost run in the event "run-end"', async () => {
+  it(`report the outermost run's wallClockMs in the event "run-end"`, async () => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;
@@ -130,7 +130,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
   });
 });
 
-it("a longer toolCleanupMs of a nested run does not delay the end of the outer run", async () => {
+it("a nested run's longer toolCleanupMs does not delay the outer run's end", async () => {
   const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], {
     tools,
     timeouts: { toolCleanupMs: 9_000 },
@@ -208,7 +208,7 @@ describe("nested runs that a tool call has started", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("do not affect a second attempt of the tool", async () => {
+  it("do not affect a second attempt by the tool", async () => {
     const provider = createMockProvider((_, index) => (index === 0 ? stall() : text("Second.")));
     let attempts = 0;
     const tries = tool(

@@ -10,7 +10,7 @@ const ok = tool("ok", (_, { progress }) => {
   return "fine";
 });
 
-describe.for(kinds)("events of a run inside an %s", (kind) => {
+describe.for(kinds)("events from a run inside an %s", (kind) => {
   it("reach the listeners of all outer runs, with the path of calls from the outermost call", async () => {
     const inner = recordEvents();
     const middle = recordEvents();
@@ -65,7 +65,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     `);
   });
 
-  it("are in the stream of the outer run", async () => {
+  it("are in the outer run's stream", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c")], { tools: [ok] });
     const recording = recordEvents();
     const { stream } = start([toolCall("child"), text("Done.")], { tools: [child.tool], events: recording.emitter });
@@ -126,7 +126,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
   });
 });
 
-it("the events of an agent tool are replayed from the journal with the same paths", async () => {
+it("an agent tool's events are replayed from the journal with the same paths", async () => {
   const child = scripted(["agent tool", "child"], callAndAnswer("ok"), { tools: [ok] });
   const playing = play(callAndAnswer("child"), { tools: [child.tool] });
   const result = await playing.result;

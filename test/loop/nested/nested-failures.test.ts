@@ -88,7 +88,7 @@ describe("a nested run that fails", () => {
     },
   );
 
-  it.for(kinds)("in an %s counts as one tool error of the outer run", async (kind) => {
+  it.for(kinds)("in an %s counts as one tool error in the outer run", async (kind) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider([fail({ status: 500 })]) }));
     const playing = play(() => toolCall("child"), { tools: [child], limits: { maxConsecutiveToolErrors: 2 } });
     const result = await playing.result;
@@ -162,7 +162,7 @@ describe.for(kinds)("a nested run in an %s with its own control", (kind) => {
   });
 });
 
-describe("the timeouts of an agent tool", () => {
+describe("an agent tool's timeouts", () => {
   it("exclude the toolMs of the outer run and of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
@@ -174,7 +174,7 @@ describe("the timeouts of an agent tool", () => {
     expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: completed"], 1_800]);
   });
 
-  it("include streamIdleMs for a silent model of the nested run", async () => {
+  it("include streamIdleMs for a nested run's silent model", async () => {
     const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],

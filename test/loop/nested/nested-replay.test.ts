@@ -44,7 +44,7 @@ describe("a replay of a run with a nested run", () => {
     expect([plain(again), untouchable.calls, touched]).toEqual([plain(result), 0, []]);
   });
 
-  it("gives the same result even if prepare now fails or returns other options", async () => {
+  it("gives the same result even if prepare now fails or returns different options", async () => {
     const child = scripted(["agent tool", "child"], [text("c")]);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     const result = await playing.result;

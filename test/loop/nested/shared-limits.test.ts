@@ -20,7 +20,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect(answersOf(result)[0]).toMatchObject({ outcome: "failed", result: { reason: "error: max-tokens" } });
   });
 
-  it("allows no request of the inner model if no tokens are left", async () => {
+  it("allows no requests to the inner model if no tokens are left", async () => {
     const child = scripted([kind, "child"], []);
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child.tool], limits: { maxTokens: 10 } });
     expect([(await playing.result).reason, child.provider.calls]).toEqual([{ kind: "max-tokens", limit: 10, spent: 10 }, 0]);

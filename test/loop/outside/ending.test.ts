@@ -48,7 +48,7 @@ describe("a call with a deferred result", () => {
     await expect(setUpBusy({ journal: store.open(), answers }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it('gets the outcome "interrupted" if a fatal tool error of another call ends the run', async () => {
+  it('gets the outcome "interrupted" if a fatal tool error in another call ends the run', async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");

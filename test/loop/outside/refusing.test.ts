@@ -185,7 +185,7 @@ describe("outputSchema", () => {
     );
   });
 
-  it("validates neither values that execute returns nor failures", async () => {
+  it("does not validate failures or values that execute returns", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
     const answers: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };

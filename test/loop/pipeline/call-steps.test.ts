@@ -53,7 +53,7 @@ function startNoting(
   return { log, playing };
 }
 
-describe("the callbacks and events of a call", () => {
+describe("a call's callbacks and events", () => {
   it("come in a fixed order", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
@@ -137,7 +137,7 @@ describe("a tool call", () => {
   });
 });
 
-describe("the event hidden-notice of a deliberate tool", () => {
+describe("a deliberate tool's event hidden-notice", () => {
   const argsTold = async (args: object): Promise<{ readonly told: unknown; readonly given: unknown }> => {
     let given: unknown;
     const search = tool("search", (got) => void (given = got));
@@ -150,7 +150,7 @@ describe("the event hidden-notice of a deliberate tool", () => {
     return { told: playing.recording.of("hidden-notice")[0]?.args, given };
   };
 
-  it("contains the arguments of the call", async () => {
+  it("contains the call's arguments", async () => {
     const args = { query: "tides", options: [{ limit: 3, exact: true, near: null }] };
     expect((await argsTold(args)).told).toEqual(args);
   });

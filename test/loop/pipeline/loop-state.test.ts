@@ -184,7 +184,7 @@ describe("result.thoughtLog", () => {
   });
 });
 
-describe("a run that falls back to another model", () => {
+describe("a run that falls back to a different model", () => {
   it("can be continued from result.messages in a new run, without running a tool again", async () => {
     let ran = 0;
     const work = tool("work", () => (ran += 1));

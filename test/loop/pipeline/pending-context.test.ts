@@ -38,7 +38,7 @@ function createNoting(held: Json | undefined = item): ContextSource & { readonly
   return { asked, take: (key) => (asked.push(key), held) };
 }
 
-describe("the pending_context_key of a restart", () => {
+describe("a restart's pending_context_key", () => {
   it("adds the stashed item after the results in all later requests", async () => {
     const stash = createContextStash();
     const tools = [tool("enrich", () => naming(stash.put(item))), tool("other", () => 1)];

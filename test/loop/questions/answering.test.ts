@@ -49,7 +49,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("stays open if the answer does not fit the JSON Schema of the question", async () => {
+  it("stays open if the answer does not fit the question's JSON Schema", async () => {
     const { ran, start } = setUp(twoQuestions);
     await start().result;
     const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;
@@ -68,7 +68,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("is asked again with the issues if the answer breaks a rule of the schema", async () => {
+  it("is asked again with the issues if the answer breaks a rule in the schema", async () => {
     const { start } = setUp((context) => ask(context, { question: "Which city?", schema: city }));
     await start().result;
     const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
@@ -80,7 +80,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(await start(found).result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("fails after 20 answers that break a rule of the schema", async () => {
+  it("fails after 20 answers that break a rule in the schema", async () => {
     const { ran, start } = setUp((context) => ask(context, { question: "Which city?", schema: city }));
     const lost = { kind: "result", result: { city: "Atlantis" } } as const;
     const answers = Object.fromEntries(
@@ -96,7 +96,7 @@ describe("a question that a tool asks", () => {
     expect(ran.length).toBe(21);
   });
 
-  it("returns the output of its schema to the tool", async () => {
+  it("returns its schema's output to the tool", async () => {
     const { start } = setUp(async (context) => {
       const schema = z.object({ many: z.number().default(2), name: z.string().transform((name) => name.length) });
       const { many, name } = await ask(context, { question: "How many?", schema });
@@ -116,7 +116,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("stays open if the tool catches errors of ask()", async () => {
+  it("stays open if the tool catches errors from ask()", async () => {
     const ends: readonly ((context: ToolContext) => unknown)[] = [
       (context) => ask(context, { question: "Which city?" }).catch(() => "caught"),
       (context) => ask(context, { question: "Which city?" }).catch(() => ask(context, { question: "Another one?" })),
@@ -137,7 +137,7 @@ describe("a question that a tool asks", () => {
     expect([result.reason.kind, answersOf(result)[0]?.result]).toEqual(["answered", "not awaited"]);
   });
 
-  it("is asked again, with another id, if the tool asks a different question than before", async () => {
+  it("is asked again, with a different id, if the tool asks a different question than before", async () => {
     let text1 = "Which city?";
     const { start } = setUp((context) => ask(context, { question: text1 }));
     await start().result;

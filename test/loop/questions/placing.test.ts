@@ -26,7 +26,7 @@ describe("a question that a tool asks", () => {
     expect(answersOf(await start(answered).result)[0]?.result).toBe("Oslo");
   });
 
-  it("suspends the outer run, and reports the path of the call, if an agent tool contains the call", async () => {
+  it("suspends the outer run, and reports the call's path, if an agent tool contains the call", async () => {
     const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
     const asking = tool("book", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));
@@ -82,7 +82,7 @@ describe("a question that a tool asks", () => {
     expect((await inspectJournal(store.open())).usage).toEqual(last.usage);
   });
 
-  it("is asked again, with another id, if its record in the journal is damaged", async () => {
+  it("is asked again, with a different id, if its record in the journal is damaged", async () => {
     const { store, start } = setUp(twoQuestions);
     await start().result;
     const saved = JSON.parse(

@@ -23,7 +23,7 @@ const plans = fc.record({
   ),
 });
 
-it("random questions of a tool are never asked again after an answer, despite crashes", async () => {
+it("a tool's random questions are never asked again after an answer, despite crashes", async () => {
   await fc.assert(
     fc.asyncProperty(plans, async ({ calls, sequential, lives }) => {
       const store = createDurableStore();

@@ -44,7 +44,7 @@ describe("a question that waits in the process", () => {
     expect(playing.control.answer(lastId(playing), { kind: "result", result: {} })).toBe("unknown");
   });
 
-  it("is asked again under another id if the answer does not fit the schema", async () => {
+  it("is asked again under a different id if the answer does not fit the schema", async () => {
     const playing = playAsking();
     await playing.clock.flush();
     const first = lastId(playing);
@@ -76,7 +76,7 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await playing.result), answersIn(playing)]).toEqual([["call_i0_0: failed"], ["failed"]]);
   });
 
-  it("stops the time limits of its call", async () => {
+  it("stops its call's time limits", async () => {
     const playing = playAsking({ timeoutMs: 1_000, idleTimeoutMs: 500 });
     await playing.clock.advance(600_000);
     expect(answersIn(playing)).toEqual([]);

@@ -56,7 +56,7 @@ describe("the tool from createContextRelease", () => {
     expect(masksOf(provider.requests).join("")).toBe("");
   });
 
-  it("obeys the minTokens of the masking policy", async () => {
+  it("obeys the masking policy's minTokens", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, middleware: [masking] });
     await small.result;

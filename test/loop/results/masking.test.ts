@@ -86,7 +86,7 @@ describe("maskResults", () => {
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
   });
 
-  it("measures each call of a batch separately, including images", async () => {
+  it("measures each call in a batch separately, including images", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "z".repeat(4_000) };
     const tools = [search(), tool("small", () => "x"), tool("look", () => toolResult({ data: "seen", content: [image] }))];
     const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
@@ -130,7 +130,7 @@ describe("maskResults", () => {
 });
 
 describe("masked results", () => {
-  it("stay in the transcript, the history, and the messages of tools and approvals", async () => {
+  it("stay in the transcript, the history, and the messages for tools and approvals", async () => {
     const seen: number[] = [];
     const look = (messages: readonly Message[]): void => void seen.push(maskedIn(messages).length);
     const tools = [tool("search", (_, { messages }) => (look(messages), "x".repeat(4_000)))];
@@ -146,7 +146,7 @@ describe("masked results", () => {
     ]);
   });
 
-  it("are also masked in the messages of prepareIteration", async () => {
+  it("are also masked in the messages for prepareIteration", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
       middleware: [maskResults(), prepareIteration(({ messages }) => void shown.push(maskedIn(messages).join(" ")))],

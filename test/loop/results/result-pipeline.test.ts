@@ -14,7 +14,7 @@ import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
 
 describe("processResults", () => {
-  it("runs the stages in order, passing each the output of the previous stage", async () => {
+  it("runs the stages in order, passing each stage the previous stage's output", async () => {
     const seen: unknown[] = [];
     const playing = start(texts(20_000), {
       processor: (toolName, output) => (seen.push(["processor", toolName, output.length]), output.slice(0, 64_000)),
@@ -100,7 +100,7 @@ describe("processResults", () => {
     expect((await play([], { ...playing.options, journal }).result).messages).toEqual((await playing.result).messages);
   });
 
-  it("passes the text of the last user message to the extractor", async () => {
+  it("passes the last user message's text to the extractor", async () => {
     const seen: string[] = [];
     const extractor: ResultPipeline["extractor"] = {
       threshold: 0,

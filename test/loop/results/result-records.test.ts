@@ -14,7 +14,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, start, texts } from "./result-stage.ts";
 
-describe("the usage of an extractor", () => {
+describe("an extractor's usage", () => {
   const spent = { inputTokens: 90, outputTokens: 10, totalTokens: 100 };
   const extracting = (more: object = {}): ResultPipeline => ({
     extractor: { threshold: 0, extract: () => ({ text: "short", usage: spent, ...more }) },
@@ -54,7 +54,7 @@ describe("the usage of an extractor", () => {
     expect((await playing.result).costUSD).toBeUndefined();
   });
 
-  it("counts toward maxTokens of the run and of the outer run", async () => {
+  it("counts toward maxTokens for the run and the outer run", async () => {
     const own = play([[toolCall("give"), turn]], {
       tools: [tool("give", () => "x")],
       middleware: [processResults(extracting())],
@@ -163,7 +163,7 @@ describe("processed results in a journal", () => {
   });
 });
 
-it("processResults processes each call of a suspended batch once, when the call ends", async () => {
+it("processResults processes each call in a suspended batch once, when the call ends", async () => {
   const asked: string[] = [];
   const { journal, options } = await suspended(asked);
   expect(asked).toEqual(["plain"]);
