@@ -135,7 +135,7 @@ describe("fileSource", () => {
     },
   );
 
-  it("reads no file outside the root through links to files or folders", async () => {
+  it("does not read files outside the root through links to files or folders", async () => {
     const { outside, root, read } = createData();
     symlinkSync(join(outside, "secret"), join(root, "link"));
     symlinkSync(outside, join(root, "folder"));
@@ -148,7 +148,7 @@ describe("fileSource", () => {
     expect(await read({ id: "data/loop", action: "read" })).toBe("failed: This cannot be read (ELOOP). Read another file.");
   });
 
-  it("reads no file outside the root if a folder is replaced by a link during the call", async () => {
+  it("does not read files outside the root if a folder is replaced by a link during the call", async () => {
     const outside = makeFolder();
     const root = join(outside, "data");
     mkdirSync(join(root, "logs"), { recursive: true });

@@ -94,7 +94,7 @@ describe("turnwright rerun", () => {
     expect(notes.find((note) => note.startsWith("Live:"))).toMatch(/^Live: \d+ ms · 2,468 tokens · \$0\.5000\.$/);
   });
 
-  it("writes no log through a symbolic link", async () => {
+  it("does not write a log through a symbolic link", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);

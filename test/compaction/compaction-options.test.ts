@@ -49,7 +49,7 @@ describe("compactMessages with a service that can summarize", () => {
     ]);
   });
 
-  it("sends no `compactAt` to the service if `native` is false", async () => {
+  it("does not send `compactAt` to the service if `native` is false", async () => {
     const { mock, playing } = playNative(false);
     await playing.result;
     expect(mock.requests[0]?.compactAt).toBe(undefined);

@@ -131,7 +131,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(end).toMatchObject({ outcome: "compacted", usage: { totalTokens: 110 }, costUSD: 0.00011 });
   });
 
-  it("emits no text-delta events for the summary's text", async () => {
+  it("does not emit text-delta events for the summary's text", async () => {
     const { playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     await result;
     const said = playing.recording.events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));

@@ -26,7 +26,7 @@ describe("conversation.usage()", () => {
     });
   });
 
-  it("returns no cost after a run whose cost is unknown", async () => {
+  it("does not return a cost after a run whose cost is unknown", async () => {
     const costs = [1, undefined, 1];
     const { conversation, provider } = open([text("a"), text("b"), text("c")], {}, { pricing: () => costs[provider.calls - 1] });
     const seen: (number | undefined)[] = [];

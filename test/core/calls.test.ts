@@ -135,7 +135,7 @@ describe("a tool that changes while its run is suspended", () => {
   const asks = { middleware: [approve(() => ({ kind: "ask" }))] };
   const stricter = { inputSchema: { type: "object", required: ["to"] } };
 
-  it("waits again under a different id, and accepts no answer for the tool that was shown before", async () => {
+  it("waits again under a different id, and does not accept an answer for the tool that was shown before", async () => {
     ran.length = 0;
     const { run } = setUp([make("old")], [toolCall("pay")]);
     await run(asks);

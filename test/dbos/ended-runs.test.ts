@@ -145,7 +145,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("accepts no decisions after an operator has cancelled its workflow", async () => {
+  it("does not accept decisions after an operator has cancelled its workflow", async () => {
     await loop.start("cancelled", { question: "?", does: "asks" });
     for await (const { event } of loop.events("cancelled", { endsWhenWaiting: true })) if (event.type === "run-end") break;
     const [call] = (await loop.status("cancelled"))?.pendingCalls ?? [];

@@ -51,7 +51,7 @@ describe("a durable run that crashes its process", () => {
 });
 
 describe("a worker of durable runs", () => {
-  it("takes no runs of a loop that the worker does not define", async () => {
+  it("does not take runs of a loop that the worker does not define", async () => {
     const [waiting] = await client.listRuns({ loop: "unknown" });
     expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });
     await client.stop();

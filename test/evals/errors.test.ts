@@ -207,7 +207,7 @@ describe("a replay", () => {
 });
 
 describe("a trial's files", () => {
-  it("contain no absolute path, and support the longest id", async () => {
+  it("do not contain an absolute path, and support the longest id", async () => {
     const directory = makeFolder();
     const id = "case ".repeat(60);
     const evaluation = defineEvaluation({

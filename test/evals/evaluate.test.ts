@@ -188,7 +188,7 @@ describe("evaluate", () => {
     expect(report.cases[0]?.status).toBe("undecided");
   });
 
-  it("starts no trial if the budget is used up", async () => {
+  it("does not start a trial if the budget is used up", async () => {
     const { evaluation, asked } = refunds([], { directory: false });
     expect(await evaluate(evaluation, { limits: { maxCostUSD: 0 } })).toMatchObject({ ended: "max-cost", ok: false });
     expect(asked).toEqual([]);
@@ -257,7 +257,7 @@ describe("evaluate", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("replays a trial whose model was silent too long at once, with its error", async () => {
+  it("immediately replays a trial whose model was silent too long, with its error", async () => {
     const clock = createTestClock();
     const directory = makeFolder();
     const evaluation = defineEvaluation({

@@ -59,7 +59,7 @@ describe("createJudge", () => {
     expect((await judge.agreement([example("good", true)])).kappa).toBeUndefined();
   });
 
-  it("has its own budget, and gives no verdict beyond it", async () => {
+  it("has its own budget, and does not give a verdict beyond it", async () => {
     const { judge, provider } = judgeOf(() => 5, { maxCostUSD: 0.3, pricing: () => 0.2 });
     await judge.score("a");
     // The second judgement would cost more than is left, and is made, because its cost is only known afterwards.

@@ -54,7 +54,7 @@ describe("mcNemarTest", () => {
   });
 });
 
-it("reports pass@k and pass^k for the cases with a verdict, beside a case with errors", async () => {
+it("reports pass@k and pass^k for the cases with a verdict, next to a case with errors", async () => {
   const evaluation = defineEvaluation({
     name: "support",
     cases: [{ id: "refund" }, { id: "broken" }],

@@ -39,7 +39,7 @@ describe("an evaluation's folder", () => {
     expect((await evaluate(evaluation, { replay: true })).totals.trials).toBe(1);
   });
 
-  it("contains no folder for a stopped trial", async () => {
+  it("does not contain a folder for a stopped trial", async () => {
     const directory = makeFolder();
     const stop = new AbortController();
     const evaluation = defineEvaluation({

@@ -101,7 +101,7 @@ describe("output checks of guardrails", () => {
     expect(`${JSON.stringify(result)}${JSON.stringify(recording.events)}${written()}`).not.toContain("SECRET");
   });
 
-  it("run no tool call from a refused message", async () => {
+  it("do not run tool calls from a refused message", async () => {
     const { running, recording } = start([[text("SECRET"), toolCall("missing", {})]], [refuseSecret()]);
     expect((await running).functionHistory).toEqual([]);
     expect(recording.types()).not.toContain("tool-args-end");

@@ -16,7 +16,7 @@ function save(journal: MemoryJournal): SavedJournal {
 describe("a resumed run with createHandoffs", () => {
   const script = [toolCall("search", {}), toBilling, toolCall("find_invoice", {}), toTriage, text("Done.")];
 
-  it("continues as the same agent after a crash at any step, and repeats no recorded request", async () => {
+  it("continues as the same agent after a crash at any step, and does not repeat any recorded requests", async () => {
     const agents = createAgents();
     const options = { messages, tools: agents.tools, middleware: [agents], runId: "r1" };
     const journal = memoryJournal();

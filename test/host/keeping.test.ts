@@ -29,7 +29,7 @@ describe("createRunHost", () => {
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 
-  it("lets no reader join an ended run with keepMs: 0 or maxBytes: 0", async () => {
+  it("does not let readers join an ended run with keepMs: 0 or maxBytes: 0", async () => {
     for (const options of [{ keepMs: 0 }, { maxBytes: 0 }]) {
       const { host, clock, id } = createStage(options);
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));

@@ -57,7 +57,7 @@ function breaking(failures: number, ...parts: readonly MockPart[]): MockScript {
 }
 
 describe("host.start() with a message that arrived before", () => {
-  it("returns the message's run with all its events, and repeats no tool", async () => {
+  it("returns the message's run with all its events, and does not repeat any tools", async () => {
     const stage = open(paying);
     await readStart(stage.start(say("Pay.", "m1")));
     const again = await stage.start(say("Pay.", "m1"));

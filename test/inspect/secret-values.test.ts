@@ -85,7 +85,7 @@ describe("runLog: names and ids", () => {
     expect(lines.join("")).toContain("application/pdf");
   });
 
-  it("contain no credentials in the log, even if the model chose the names", async () => {
+  it("do not contain credentials in the log, even if the model chose the names", async () => {
     const { lines, log } = await logRun({
       provider: createMockProvider([[toolCall(key, {}, { id: `id ${key}` })], text("Done.")]),
       messages: [{ role: "user", content: "Go." }],

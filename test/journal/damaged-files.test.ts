@@ -143,7 +143,7 @@ describe("fileJournal with a damaged file", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("runs no recorded tool again after random changes and a truncation", async () => {
+  it("does not run any recorded tool again after random changes and a truncation", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

@@ -30,7 +30,7 @@ describe("fromJsonSchema: validation", () => {
     expect(Reflect.get(Object(check(place, value)), "value")).toBe(value);
   });
 
-  it("adds no defaults to a valid value", () => {
+  it("does not add defaults to a valid value", () => {
     expect(check({ type: "object", properties: { unit: { type: "string", default: "C" } } }, {})).toEqual({ value: {} });
   });
 });

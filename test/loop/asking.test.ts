@@ -139,7 +139,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_0 1"]);
   });
 
-  it("takes no decision after limits.maxToolCalls has refused it", async () => {
+  it("does not accept a decision after limits.maxToolCalls has refused it", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
     const late = start({ journal: await savedOf(start()), answers: { call_i0_2: { kind: "approve" } } });
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_2" } });

@@ -68,7 +68,7 @@ describe("a batch of tool calls", () => {
     expect((await result).status).toBe("stopped-by-user");
   });
 
-  it("starts no call after a FatalToolError, but lets running calls finish", async () => {
+  it("does not start calls after a FatalToolError, but lets running calls finish", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const fatal = tool("fatal", () => {
@@ -86,7 +86,7 @@ describe("a batch of tool calls", () => {
     ]);
   });
 
-  it.each([true, false])("starts no call after a recorded FatalToolError and a crash (durable: %s)", async (durable) => {
+  it.each([true, false])("does not start calls after a recorded FatalToolError and a crash (durable: %s)", async (durable) => {
     const ran: string[] = [];
     const fatal = (): never => {
       throw new FatalToolError("broken");

@@ -107,7 +107,7 @@ describe("a call to a tool that has changed since the model request", () => {
     }
   });
 
-  it("starts no nested run if the tool is an agent tool", async () => {
+  it("does not start a nested run if the tool is an agent tool", async () => {
     const { ran, registry, swap } = setUp({ description: "changed" });
     const agent = (description: string): Tool =>
       defineAgentTool({

@@ -217,7 +217,7 @@ describe("a control from createLoopControl", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("loses no message if a second run races the end of the first run", async () => {
+  it("does not lose any messages if a second run races the end of the first run", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

@@ -48,7 +48,7 @@ describe("a control from createLoopControl()", () => {
     expect([result.reason.kind, result.text]).toEqual(["killed", "Let me"]);
   });
 
-  it("reports no stop request if limits.wallClockMs ends the run", async () => {
+  it("does not report a stop request if limits.wallClockMs ends the run", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], limits: { wallClockMs: 50 } });
     await playing.clock.advance(60);
     expect([playing.control.hasStopRequest(), playing.endedAt()]).toEqual([false, undefined]);

@@ -70,7 +70,7 @@ describe.each([
     ]);
   });
 
-  it("emits no text from a discarded attempt", async () => {
+  it("does not emit text from a discarded attempt", async () => {
     const first = createMockProvider([[text("Wrong."), fail({ code: "overloaded" })]]);
     const provider = withFallback([first, createMockProvider([text("Right.")])]);
     const child = make("child", () => ({ messages: question, provider }));

@@ -211,7 +211,7 @@ describe("detectLoops with compareResults", () => {
     expect(heard(playing)).toEqual(told);
   });
 
-  it("sends no warning to the model if the last result differs", async () => {
+  it("does not send a warning to the model if the last result differs", async () => {
     const lines = async (...values: readonly string[]): Promise<readonly string[]> => {
       const loopDetection = detectLoops({ compareResults: true, action: "inject-warning" });
       return linesOf((await play(calling("aaa"), { ...results(...values), middleware: [loopDetection] }).result).messages);

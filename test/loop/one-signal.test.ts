@@ -29,7 +29,7 @@ it("a signal shared by many runs has one listener while any of the runs is live,
   expect(held).toEqual([1, 0, 1, 0]);
 });
 
-it("a signal shared by many runs aborts all runs with its reason and keeps no listener", async () => {
+it("a signal shared by many runs aborts all runs with its reason and does not keep a listener", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const abort = new AbortController();

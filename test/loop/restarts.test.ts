@@ -119,7 +119,7 @@ describe("a tool that returns contextRestart", () => {
     expect(JSON.stringify(answersOf(await playing.result)[0])).toContain(JSON.stringify(problem).slice(1, -1));
   });
 
-  it("adds no context item if the item is null", async () => {
+  it("does not add a context item if the item is null", async () => {
     const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: null }));
     await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");

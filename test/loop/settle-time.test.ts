@@ -185,7 +185,7 @@ describe("a tool that settles after the run is ended", () => {
     expect([ran, playing.endedAt()]).toEqual([[0, 100], 200]);
   });
 
-  it("emits no event after run-end", async () => {
+  it("does not emit any events after run-end", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("late"), 100)))];
     const playing = play([[toolCall("work"), finish("tool-calls")]], { clock, tools });

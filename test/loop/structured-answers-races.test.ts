@@ -169,7 +169,7 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
 describe("structuredOutput with a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
-  it("gives the same result in a run resumed after any record, and validates no answer twice", async () => {
+  it("gives the same result in a run resumed after any record, and does not validate any answer twice", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
       const store = createDurableStore();
       const validated: unknown[] = [];
@@ -215,7 +215,7 @@ describe("structuredOutput with a journal", () => {
     ]);
   });
 
-  it('makes no request with resume: "retry-last" if validation of a recorded answer fails', async () => {
+  it('does not make a request with resume: "retry-last" if validation of a recorded answer fails', async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });

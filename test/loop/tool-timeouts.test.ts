@@ -182,7 +182,7 @@ describe("a tool that blocks the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("needs no timer if it is synchronous", async () => {
+  it("does not need a timer if it is synchronous", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };

@@ -109,7 +109,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
   });
 
-  it.for<[args: Json]>([[[1]], ["text"], [7]])("fails and sends no request if the arguments are %j", async ([args]) => {
+  it.for<[args: Json]>([[[1]], ["text"], [7]])("fails without sending a request if the arguments are %j", async ([args]) => {
     const { served, start } = await setUp(generation, [{ name: "act" }]);
     const provider = createMockProvider([toolCall("act", args), text("Done.")]);
     const result = await start([], { provider }).result;

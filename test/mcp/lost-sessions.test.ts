@@ -54,7 +54,7 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
     expect([await stage.outcomes(), stage.errors]).toEqual([["failed"], [error]]);
   });
 
-  it.for(expired)("calls `reconnect`, and sends the call once more: %s", async ([, error]) => {
+  it.for(expired)("calls `reconnect`, and sends the call again: %s", async ([, error]) => {
     const seen: unknown[] = [];
     const stage = await setUp({ reconnect: (client, found) => void seen.push(client, found) });
     stage.failWith(error);

@@ -160,7 +160,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(await running).map(({ result: said }) => said)).toEqual(["first"]);
   });
 
-  it("lists the tools only once more after several changes during a listing", async () => {
+  it("lists the tools only one more time after several changes during a listing", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     await served.setTools(named("b"));
@@ -254,7 +254,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(namesOf(other)).toEqual(["x_c"]);
   });
 
-  it("sets no notification handler if listChanged is false", async () => {
+  it("does not set a notification handler if listChanged is false", async () => {
     const set = vi.fn<(...args: unknown[]) => void>();
     const { client } = await closing(generation.connectTo(createToolServer(named("a")).server));
     Object.assign(client, { setNotificationHandler: set });

@@ -68,7 +68,7 @@ describe("npm install", () => {
   });
 });
 
-describe("turnwright/observe beside @opentelemetry/api before 1.3", () => {
+describe("turnwright/observe with @opentelemetry/api before 1.3", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -88,7 +88,7 @@ describe("turnwright/observe beside @opentelemetry/api before 1.3", () => {
   });
 });
 
-describe("packed package beside zod 3", () => {
+describe("packed package with zod 3", () => {
   let installed: Installed;
 
   beforeAll(() => {

@@ -50,7 +50,7 @@ describe("createPartialOutput", () => {
     expect((value as { readonly admin?: unknown }).admin).toBeUndefined();
   });
 
-  it("returns no values for an answer that is nested too deeply", () => {
+  it("does not return values for an answer that is nested too deeply", () => {
     expect(valuesOf(["[".repeat(100_000)])).toEqual([]);
     expect(valuesOf(["[".repeat(200)])).toHaveLength(1);
     expect(valuesOf(['{"a":'.repeat(50_000), "1"])).toEqual([]);

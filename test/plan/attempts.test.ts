@@ -97,7 +97,7 @@ describe("withFallback inside withPlanner", () => {
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
   });
 
-  it("runs no commands from a discarded plan", async () => {
+  it("does not run commands from a discarded plan", async () => {
     const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
     const a = dear([text(half), took(2), busy]);
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));

@@ -79,7 +79,7 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
     }
   });
 
-  it("runs no tool twice", async () => {
+  it("does not run any tool twice", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}));
@@ -121,7 +121,7 @@ it("withPlanner: after a crash between two rounds, the next plan gets the record
   expect([result.text, second.model.calls, planLogs(result).length]).toEqual(["Done.", 2, 1]);
 });
 
-it("withPlanner: a replay of a finished run sends no request and runs no tool", async () => {
+it("withPlanner: a replay of a finished run does not send requests or run tools", async () => {
   const store = createDurableStore();
   const lives = await liveOn(() => store.open());
   const size = store.records.size;

@@ -147,7 +147,7 @@ describe("executePlans", () => {
     expect(planLogs(result).map(({ success }) => success)).toEqual([true, true]);
   });
 
-  it("runs beside agent tools, which keep their places in toolConcurrency", async () => {
+  it("runs alongside agent tools, which keep their places in toolConcurrency", async () => {
     let [begin, end] = [(): void => {}, (): void => {}];
     const begins = new Promise<void>((resolve) => (begin = resolve));
     const ends = new Promise<void>((resolve) => (end = resolve));

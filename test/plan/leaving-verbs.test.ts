@@ -233,7 +233,7 @@ it.for<[what: string, options: PlannerOptions]>([
   }
 });
 
-it("withPlanner: sends no request if the planner returns after an abort", async () => {
+it("withPlanner: does not send a request if the planner returns after an abort", async () => {
   const model = createMockProvider([text("Hi.")]);
   const abort = new AbortController();
   const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts };

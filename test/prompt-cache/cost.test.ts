@@ -41,7 +41,7 @@ it("watchPromptCache: serializes each message only once in 1,000 iterations", as
   expect([counts.length, Math.max(...counts)]).toEqual([1_999, 1]);
 });
 
-it("watchPromptCache: keeps no bodies after the run", async () => {
+it("watchPromptCache: does not keep bodies after the run", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const wires: WeakRef<object>[] = [];

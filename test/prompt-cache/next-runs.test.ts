@@ -45,7 +45,7 @@ function openChat(options: RunOverrides = {}): Chat {
 }
 
 describe("createConversation with watchPromptCache", () => {
-  it("reports no cache break if the next message only adds to the conversation", async () => {
+  it("does not report a cache break if the next message only adds to the conversation", async () => {
     const chat = openChat();
     for (let index = 0; index < 40; index += 1) expect(await chat.send(`Question ${index}`)).toEqual([]);
   });

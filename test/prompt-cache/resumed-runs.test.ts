@@ -32,7 +32,7 @@ const live = ({ recording }: Watched): readonly unknown[] =>
     .map(({ iteration, cause }) => [iteration, cause]);
 
 describe("watchPromptCache with a resumed run", () => {
-  it("reports no cache break if nothing has changed", async () => {
+  it("does not report a cache break if nothing has changed", async () => {
     const watched = await resume({ middleware: [contextRestarts({ items: ["It is noon."] })] }, {});
     expect([live(watched), watched.result.cache?.requests, watched.result.cache?.share]).toEqual([[], 5, 1]);
   });

@@ -193,7 +193,7 @@ describe("strictService", () => {
     );
   });
 
-  it("simulates oddities that exclude each other in turn", async () => {
+  it("takes turns simulating oddities that exclude each other", async () => {
     const service = strictService("mistral", { answers: [answers[0] ?? []], oddities: true });
     const fragments = new Map<number, unknown[]>();
     const stream = await client(service).chat.completions.create({ ...question, model: "mistral-large-4", stream: true });

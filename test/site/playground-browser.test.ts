@@ -98,7 +98,7 @@ describe("the playground", () => {
     expect(problems).toEqual([]);
   });
 
-  it("sends no request except for files that belong to the page", async () => {
+  it("does not send requests except for files that belong to the page", async () => {
     const page = await open(`${head}
 fetch("https://elsewhere.example/").catch(() => {});
 export const script = [text("Hello.")];`);
@@ -174,7 +174,7 @@ export const script = [toolCall("pay"), text("It is paid.")];`);
     expect(problems).toEqual([]);
   });
 
-  it("continues a run after a reload, and runs no tool twice", async () => {
+  it("continues a run after a reload, and does not run any tool twice", async () => {
     const page = await open(`${head}
 const count = Number(sessionStorage.getItem("count"));
 const pay = defineTool({

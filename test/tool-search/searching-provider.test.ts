@@ -38,7 +38,7 @@ describe("deferred tools for a provider with its own search", () => {
     expect(outcomesOf(result).map((outcome) => outcome.split(": ")[1])).toEqual(["completed", "unknown-tool"]);
   });
 
-  it("need no withToolSearch", async () => {
+  it("do not need withToolSearch", async () => {
     const provider = searching([done]);
     await go(provider, { tools: pair });
     expect(marksOf(provider)).toEqual(["clock,alpha*,beta*"]);

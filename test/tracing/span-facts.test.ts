@@ -92,7 +92,7 @@ describe("tracing: span attributes", () => {
     }
   });
 
-  it("contain no credentials, even in a tool name or a call id from the model", async () => {
+  it("do not contain credentials, even in a tool name or a call id from the model", async () => {
     const scene = trace([toolCall("look sk-abc12345678", {}, { id: "call sk-abc12345678" }), text("So.")]);
     await settle(scene);
     expect(attributesOf(scene, "execute_tool")).toMatchObject([

@@ -71,7 +71,7 @@ it("createRunHost: types the fields of the middleware passed to start and to res
   await host.close();
 });
 
-it("runToolLoop: adds no fields to the type without such middleware", async () => {
+it("runToolLoop: does not add fields to the type without such middleware", async () => {
   const middleware: readonly Middleware[] = [receipts];
   const result = await runToolLoop({ provider: provider(), messages, middleware });
   expectTypeOf(result).toEqualTypeOf<LoopResult>();

@@ -48,7 +48,7 @@ describe("a UI message from the journal", () => {
       return [first, second, third, reload];
     }
 
-    it.each(vendors)("contains no text from discarded assistant messages in AI SDK $version", async (vendor) => {
+    it.each(vendors)("does not contain text from discarded assistant messages in AI SDK $version", async (vendor) => {
       const { version } = vendor;
       for (const { events } of (await retry()).slice(2)) {
         const chunks = toChunks(events, { version });

@@ -158,7 +158,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });
 
-  it("yields no provider metadata if the answer is a refusal", async () => {
+  it("does not yield provider metadata if the answer is a refusal", async () => {
     const heard = await hear(spec, { parts: [...textParts(["Well"]), spec.finish("content-filter", { raw: "refusal" })] });
     expect(typesOf(heard)).toEqual(["text-delta", "finish"]);
   });

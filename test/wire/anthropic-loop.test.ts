@@ -184,7 +184,7 @@ describe("runToolLoop with anthropicMessages", () => {
     ]);
   });
 
-  it("runs no tool call from a message that is a refusal", async () => {
+  it("does not run tool calls from a message that is a refusal", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],

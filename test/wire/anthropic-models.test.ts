@@ -304,7 +304,7 @@ describe("anthropicMessages: a model that refuses a forced call, although it is 
     expect(changes).toEqual(["adapter: toolChoice replaced, unsupported"]);
   });
 
-  it("gets no second request if it refuses for a different reason", async () => {
+  it("does not get a second request if it refuses for a different reason", async () => {
     expect(choices((await settle("tool_choice: Input should be a valid dictionary")).bodies)).toEqual(["tool"]);
   });
 });

@@ -73,7 +73,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("contains no ids if two calls in one message share an id", async () => {
+  it("does not contain ids if two calls in one message share an id", async () => {
     const other = { name: "get_weather", args: { city: "Rome" } };
     const calls = says({ ...call("a"), thoughtSignature: "sig" }, { functionCall: { id: "a", ...other } });
     const { bodies } = await play([{ frames: [calls, stop()] }, answer]);

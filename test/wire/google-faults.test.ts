@@ -55,7 +55,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect([said, finish, error?.code]).toEqual(["Hel", undefined, "server"]);
   });
 
-  it("reports no finish reason if the stream ends after a complete call", async () => {
+  it("does not report a finish reason if the stream ends after a complete call", async () => {
     expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
   });
 

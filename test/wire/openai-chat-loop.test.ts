@@ -153,7 +153,7 @@ describe("runToolLoop with openaiChat", () => {
     expect(result.status).toBe("completed");
   });
 
-  it("runs no call from a message that is a refusal", async () => {
+  it("does not run calls from a message that is a refusal", async () => {
     const refusal = sse({ choices: [{ index: 0, delta: { refusal: "I can't." } }] });
     const { result, asked } = await play(
       (await serve({ frames: [refusal, call("a", '{"city":"Oslo"}'), finish("stop"), done] })).url,

@@ -202,7 +202,7 @@ describe("runToolLoop with openaiResponses", () => {
     ]);
   });
 
-  it("runs no call from a cut-off response", async () => {
+  it("does not run calls from a cut-off response", async () => {
     const { result, bodies } = await play([
       {
         frames: [

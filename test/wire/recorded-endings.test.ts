@@ -62,7 +62,7 @@ if (hasStreams) {
       expect([finish, error]).toEqual(["length", undefined]);
     });
 
-    it("anthropic/spliced-message-start ends with a retryable error and yields no call", async () => {
+    it("anthropic/spliced-message-start ends with a retryable error and does not yield a call", async () => {
       const name = "anthropic/spliced-message-start";
       const { reasoning, calls, finish, error } = await read(name, readEvents(name));
       expect([reasoning, calls, finish]).toEqual(["I will call the tool.", [], undefined]);

@@ -110,7 +110,7 @@ describe("openaiChat: the order of messages", () => {
     expect(textsOf(sent)).toMatchObject(["A\n\nB", "C\n\nD", [{ type: "text", text: "E" }, { type: "image_url" }]]);
   });
 
-  it("xAI: sends no message without content", async () => {
+  it("xAI: does not send a message without content", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     expect(textsOf(await sendChat({ at: "https://api.x.ai/v1" }, { messages }))[1]).toBe("(Calls tools.)");
     expect(textsOf(await sendChat({}, { messages }))[1]).toBeNull();

@@ -75,7 +75,7 @@ describe("budgetSeriesOf", () => {
     ]);
   });
 
-  it("returns no point for an iteration that has not ended", async () => {
+  it("does not return a point for an iteration that has not ended", async () => {
     const { lines } = await logNested();
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"iteration-end"') && line.includes('"run":0')) + 2);
     const log = parseRunLog(cut.join(""));

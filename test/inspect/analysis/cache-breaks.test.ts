@@ -180,7 +180,7 @@ describe("findCacheBreaks", () => {
     expect(parts.join("").slice(breaks[0]?.keptChars)).toMatch(/^A long result/);
   });
 
-  it("reports no break in a run that only adds messages", async () => {
+  it("does not report a break in a run that only adds messages", async () => {
     const { log } = await logRun(optionsFor(5));
     expect(log.runs.flatMap(findCacheBreaks)).toEqual([]);
   });
@@ -200,7 +200,7 @@ describe("findCacheBreaks", () => {
     );
   });
 
-  it("reports no break if only the settings temperature and seed change", async () => {
+  it("does not report a break if only the temperature and seed settings change", async () => {
     const run = await logEdited(options(2), ({ iteration }) => ({ settings: { temperature: iteration / 10, seed: iteration } }));
     expect(findCacheBreaks(run)).toEqual([]);
   });

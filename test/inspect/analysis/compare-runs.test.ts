@@ -29,7 +29,7 @@ const runScript = (script: MockScript, more: Partial<LoopOptions> = {}): Promise
   logOne(optionsFor(0, { provider: createMockProvider(script), ...more }));
 
 describe("compareRuns", () => {
-  it("reports no difference between a run and its repetition", async () => {
+  it("does not report a difference between a run and its repetition", async () => {
     const [left, right] = [await logOne(optionsFor(4)), await logOne(optionsFor(4))];
     const { iterations, firstDifference, from, ...totals } = compareRuns(left, right);
     expect([iterations.length, iterations.every(({ isSame }) => isSame), firstDifference]).toEqual([5, true, undefined]);

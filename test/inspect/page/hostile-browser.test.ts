@@ -48,7 +48,7 @@ async function harm({ page, problems, requests, dialogs }: OpenPage): Promise<un
 const none = { pwned: 0, polluted: false, problems: [], requests: [], dialogs: [] };
 
 describe("the inspect page with hostile logs", () => {
-  it("runs no script and sends no request while the whole run is opened and searched", async () => {
+  it("does not run scripts or send requests while the whole run is opened and searched", async () => {
     const opened = await openRunPage(browser, { name: everything, text: hostileLog(10_000_000) }, { hash: "#i0/tool/0" });
     const { page } = opened;
     try {
@@ -75,7 +75,7 @@ describe("the inspect page with hostile logs", () => {
     }
   });
 
-  it("runs no script and sends no request in the list of runs and in a comparison", async () => {
+  it("does not run scripts or send requests in the list of runs and in a comparison", async () => {
     const logs = [everything, "other"].map((name) => ({ name, text: hostileLog() }));
     const opened = await openRunPage(browser, logs);
     try {

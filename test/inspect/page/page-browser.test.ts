@@ -180,7 +180,7 @@ describe("a run's inspect page", () => {
     });
   });
 
-  it("needs no horizontal scrolling on a screen of 400 pixels", async () => {
+  it("does not need horizontal scrolling on a screen of 400 pixels", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
       await expect.poll(() => page.locator(".transcript").isVisible()).toBe(false);
@@ -207,7 +207,7 @@ describe("a run's inspect page", () => {
 });
 
 describe("the inspect page of several runs", () => {
-  it("shows no dates for a log that comes from a journal", async () => {
+  it("does not show dates for a log that comes from a journal", async () => {
     const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
     await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
       await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();

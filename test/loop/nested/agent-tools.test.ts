@@ -115,7 +115,7 @@ describe("a tool from defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes a call that is running when another call throws FatalToolError, but starts no call afterwards", async () => {
+  it("finishes a call that is running when another call throws FatalToolError, but does not start calls afterwards", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

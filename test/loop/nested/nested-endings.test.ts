@@ -229,7 +229,7 @@ describe("nested runs that a tool call has started", () => {
     expect([answersOf(result)[0]?.result, provider.calls, provider.active]).toEqual(["Second.", 2, 0]);
   });
 
-  it("cause no unhandled rejection if rejected and not awaited", async () => {
+  it("do not cause an unhandled rejection if rejected and not awaited", async () => {
     const loses = tool("loses", (_, ctx) => void runNested(ctx, { messages: question }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], limits: { maxDepth: 1 } });
     expect((await playing.result).text).toBe("Done.");

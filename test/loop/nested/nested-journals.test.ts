@@ -71,7 +71,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run rejects the outer run, which can be resumed", async () => {
+  it("next to a nested run rejects the outer run, which can be resumed", async () => {
     const { open } = failingOnce("i0/call/0/ok/outcome");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -150,7 +150,7 @@ describe("a journal step that fails", () => {
   });
 });
 
-it("a journal that fails beside a call that waits two levels deeper rejects the run, which can be resumed", async () => {
+it("a journal that fails while a call two levels deeper is waiting rejects the run, which can be resumed", async () => {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const middle = agent("middle", [toolCall("inner")], [agent("inner", [toolCall("pay")], [pay])]);
   const turn = tool("turn", () => new Promise<void>((resolve) => void setImmediate(resolve)));

@@ -99,7 +99,7 @@ it("a nested run records its steps under the journal key of its call", async () 
 });
 
 describe("a resumed run with nested runs", () => {
-  it("continues from any step of a memory journal and repeats no recorded step", async () => {
+  it("continues from any step of a memory journal and does not repeat any recorded steps", async () => {
     const all: Log = [];
     const first = await runToolLoop(threeLevels(all));
     const entries = Object.entries(stepsOf(first));
@@ -113,7 +113,7 @@ describe("a resumed run with nested runs", () => {
     }
   });
 
-  it("continues after a crash at any step of a durable journal and repeats no recorded step", async () => {
+  it("continues after a crash at any step of a durable journal and does not repeat any recorded steps", async () => {
     const calm = createDurableStore();
     const first = await runToolLoop({ ...threeLevels([]), journal: calm.open() });
     expect(calm.records.size).toBe(48);
@@ -134,7 +134,7 @@ describe("a resumed run with nested runs", () => {
     }
   });
 
-  it("ends after a crash at every step in turn, and runs no tool twice", async () => {
+  it("ends after a crash at every step in turn, and does not run any tool twice", async () => {
     const store = createDurableStore();
     const log: Log = [];
     let lives = 0;

@@ -48,12 +48,12 @@ async function run(
 }
 
 describe.for(kinds)("parallel nested runs in an %s", (kind) => {
-  it.each([2, 4, 8])("%i at once exceed maxTokens by at most one stream", async (width) => {
+  it.each([2, 4, 8])("%i runs exceed maxTokens by at most one stream", async (width) => {
     const { result } = await run(kind, width, { limits: { maxTokens: 350 } });
     expect(result.reason).toEqual({ kind: "max-tokens", limit: 350, spent: 400 });
   });
 
-  it.each([2, 4, 8])("%i at once exceed maxCostUSD by at most one first stream", async (width) => {
+  it.each([2, 4, 8])("%i runs exceed maxCostUSD by at most one first stream", async (width) => {
     const { result } = await run(kind, width, { limits: { maxCostUSD: 350 } });
     expect([result.reason.kind, result.costUSD]).toEqual(["max-cost", width === 2 ? 300 : 400]);
   });
