@@ -3,7 +3,7 @@ import { findClaudeFacts } from "./claude-models.ts";
 import type { Refused, Rule, WireRequest } from "./rule.ts";
 import { callsWithoutTools, firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";
 
-/** The API version from which `temperature`, `top_p` and `top_k` are refused on all models (.../docs/en/api/versioning). */
+/** The first API version that refuses `temperature`, `top_p` and `top_k` on all models (.../docs/en/api/versioning). */
 export const unsampledVersion: string = "2026-10-21";
 
 /** The beta that enables the request field `thinking.block_binding` and the response field `input_transformations`. */

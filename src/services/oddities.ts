@@ -1,6 +1,6 @@
 // Describes how services' streams deviate from the API they implement. `strictService` in `turnwright/testing` simulates these oddities.
 
-/** One way in which a Chat Completions stream can deviate. */
+/** One way that a Chat Completions stream can deviate from the usual form. */
 export type ChatOddity =
   | "null-ids"
   | "other-ids"

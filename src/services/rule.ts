@@ -37,7 +37,7 @@ interface FindingRule extends RuleFacts {
   readonly refuses: (request: WireRequest) => string | undefined;
 }
 
-/** One rule of a service. */
+/** One of a service's rules. */
 export type Rule =
   | { [List in PartList]: PartRule<List> }[PartList]
   | (RuleAbout<WireRequest> & { readonly of?: undefined })

@@ -119,7 +119,7 @@ export interface Service {
   readonly name: ServiceName;
   /** Matches the host of the service, for example "api.mistral.ai". */
   readonly address?: RegExp | undefined;
-  /** The port on which the service listens by default, if it usually runs on the user's own computer. */
+  /** The port that the service listens on by default, if it usually runs on the user's own computer. */
   readonly port?: string | undefined;
   /** Matches the adapter's `id` option, in lower case. */
   readonly id?: RegExp | undefined;

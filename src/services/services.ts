@@ -45,7 +45,7 @@ const openaiSchemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
 const bedrockQuirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
 
 /**
- * Alibaba's service refuses a tool with the name "search": "Tool names are not allowed to be [search]"
+ * Alibaba's service refuses a tool named "search": "Tool names are not allowed to be [search]"
  * (github.com/tailcallhq/forgecode/issues/1580, github.com/QwenLM/qwen-code/issues/384).
  */
 const qwenNames: RegExp = /^(?!search$)/;

@@ -38,7 +38,7 @@ describe("journalSuite with fileJournal", () => {
   for (const { title, run } of journalSuite({ execute })) it(title, run);
 });
 
-/** The records of all runs. Key: the run id, two spaces and the key of the step. */
+/** The records of all runs. Key: the run id, two spaces and the step's key. */
 type Records = Map<string, string>;
 
 interface Fault {

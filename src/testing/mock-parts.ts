@@ -85,15 +85,15 @@ export type MockMessage = MockPart | readonly MockPart[];
 
 /** The options for `text`, `reasoning` and `refusal`. */
 export interface TextOptions {
-  /** The number of deltas in which the text is sent, at most one per character. Default 1. */
+  /** The number of deltas that the text is split into, at most one per character. Default 1. */
   readonly chunks?: number | undefined;
 }
 
 /** The options for `toolCall`. */
 export interface CallOptions {
-  /** The call's id, as a provider would send it. Default none, as with providers that send no ids. */
+  /** The call's id, as a provider would send it. Default: none, as with providers that send no ids. */
   readonly id?: string | undefined;
-  /** The number of deltas in which the arguments are sent, at most one per character. 0 sends only `call-ready`. Default 1. */
+  /** The number of deltas that the arguments are split into, at most one per character. 0 sends only `call-ready`. Default 1. */
   readonly fragments?: number | undefined;
   /** The arguments as text, instead of `args`. Use it for text that is not valid JSON. */
   readonly rawArgs?: string | undefined;

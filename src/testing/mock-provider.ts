@@ -47,7 +47,7 @@ export interface MockOptions {
   readonly id?: string | undefined;
   /** The model's name. Default "mock-model". */
   readonly model?: string | undefined;
-  /** The provider's API family. Default none. */
+  /** The provider's API family. Default: none. */
   readonly family?: string | undefined;
   /** True if requests may have `compactAt`, as for a service that writes summaries itself. Default false. */
   readonly compacts?: boolean | undefined;

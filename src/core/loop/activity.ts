@@ -43,7 +43,7 @@ export interface ActivityPlace {
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
   readonly index?: number | undefined;
-  /** True while the message with the call is still streaming. A call that must wait for an answer starts again once the message is complete. */
+  /** True while the message with the call is still streaming. A call that has to wait for an answer starts again once the message is complete. */
   readonly isEarly?: boolean | undefined;
   readonly left?: Left | undefined;
 }

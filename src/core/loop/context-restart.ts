@@ -13,11 +13,11 @@ import { checkFields, type Checks, is } from "../../shared/errors/check-fields.t
 export interface ContextRestartFields {
   /** `context_restart_` followed by a suffix that you choose. */
   readonly type: `context_restart_${string}`;
-  /** An object or an array to add to the context items. Default none. */
+  /** An object or an array to add to the context items. Default: none. */
   readonly enhanced_context_item?: object | null | undefined;
-  /** The names of tools to hide for the rest of the run. Default none. */
+  /** The names of tools to hide for the rest of the run. Default: none. */
   readonly disable_tools?: readonly string[] | undefined;
-  /** The key of an item in the `stash` of `contextRestarts`. The item is added to the context items. Default none. */
+  /** The key of an item in the `stash` of `contextRestarts`. The item is added to the context items. Default: none. */
   readonly pending_context_key?: string | undefined;
 }
 

@@ -25,7 +25,7 @@ import type { Run } from "./run.ts";
 import type { Next, NextCall, Outcome } from "../types/middleware.ts";
 import { CallContext } from "./tool-context.ts";
 
-/** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
+/** Runs one call. Rejects only if the journal fails. A waiting call stays pending: see `Activity.settle`. */
 export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {
   const { run } = activity;
   activity.end = (outcome) => {

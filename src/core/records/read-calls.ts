@@ -38,7 +38,7 @@ export type PendingCall = {
 } & (
   | {
       /**
-       * The call waits for a decision. To resume the run, call `runToolLoop` with the same options and with `answers: { [id]:
+       * The call is waiting for a decision. To resume the run, call `runToolLoop` with the same options and with `answers: { [id]:
        * decision }`.
        */
       readonly state: "awaiting-approval";
@@ -73,7 +73,7 @@ export type PendingCall = {
     }
   | {
       /**
-       * A middleware or a durable tool waits with `wait(what, facts)`. To resume the run, call `runToolLoop` with the same options and
+       * A middleware or a durable tool is waiting with `wait(what, facts)`. To resume the run, call `runToolLoop` with the same options and
        * with `answers: { [id]: answer }`.
        */
       readonly state: "awaiting-answer";
@@ -83,7 +83,7 @@ export type PendingCall = {
       readonly facts: Json;
       /** The schema of the answer, if it can be converted to JSON Schema. */
       readonly schema?: JsonSchema | undefined;
-      /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
+      /** The time after which the run answers the wait itself with null, in milliseconds since 1970. */
       readonly until?: number | undefined;
       /** True if a web page may send the answer. */
       readonly fromPage?: true | undefined;

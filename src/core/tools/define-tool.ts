@@ -121,7 +121,7 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
  * schema. For `tool-end` events and `result.calls`, the outcome "completed" also narrows `result`.
  *
  * The function compares only the name, and a nested run may have a different tool with the same name. To exclude nested runs, check
- * that the event has no `path`. In `approve`, in calls that wait and in completed calls, the arguments match the schema. In
+ * that the event has no `path`. In `approve`, in waiting calls and in completed calls, the arguments match the schema. In
  * events before the call runs, they may not match: the call is then refused as `invalid-input`.
  *
  * @example

@@ -33,7 +33,7 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
  */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
-/** A registry in which tools can be added and removed. A running loop uses a change starting with its next iteration. */
+/** A registry that allows tools to be added and removed. A running loop uses a change starting with its next iteration. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;

@@ -84,7 +84,7 @@ export interface Timeouts {
    */
   readonly firstChunkMs: number;
   /**
-   * The maximum duration of one model stream, with all its attempts and pauses. Then the run ends as `stream-too-long`. The time in which a slow reader of
+   * The maximum duration of one model stream, with all its attempts and pauses. Then the run ends as `stream-too-long`. Time during which a slow reader of
    * `streamToolLoop` holds the stream back does not count. Optional, because functions that you call without `runToolLoop` may
    * omit it. Default 1,800,000 (30 minutes).
    */

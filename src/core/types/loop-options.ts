@@ -32,7 +32,7 @@ export interface LoopLimits {
   readonly softWarnIteration?: number | undefined;
   /**
    * The number of consecutive tool errors after which the run ends as `tool-error-cap`. The failed calls in one message count as one
-   * error. A message in which a call succeeded resets the count. Default 5.
+   * error. A message with a successful call resets the count. Default 5.
    */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /**

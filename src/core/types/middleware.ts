@@ -22,7 +22,7 @@ export interface Wait {
   readonly what: string;
   /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
   readonly facts: Json;
-  /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
+  /** The time after which the run answers the wait itself with null, in milliseconds since 1970. */
   readonly until?: number | undefined;
   /** The waiting call, if the facts do not describe it. */
   readonly call?: WaitingSubject | undefined;

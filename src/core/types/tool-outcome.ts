@@ -91,7 +91,7 @@ export interface WaitingCall {
   readonly facts?: Json | undefined;
   /** The schema of the answer, if the wait has one that can be converted to JSON Schema. Only for "answer". */
   readonly schema?: JsonSchema | undefined;
-  /** The time from which the run answers the wait itself with null, in milliseconds since 1970. Only for "answer". */
+  /** The time after which the run answers the wait itself with null, in milliseconds since 1970. Only for "answer". */
   readonly until?: number | undefined;
   /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
   readonly fromPage?: true | undefined;

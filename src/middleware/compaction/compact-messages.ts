@@ -206,7 +206,7 @@ interface Settings extends CompactionOptions {
  * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later requests
  * contain the summary in place of the old messages. The transcript and the journal keep all messages.
  *
- * A summary never replaces the system text, pinned messages, the user's last message, calls that wait, or the latest messages up to `keep`.
+ * A summary never replaces the system text, pinned messages, the user's last message, waiting calls, or the latest messages up to `keep`.
  * A call and its result stay together. The summary is a journal step, and its usage and cost count towards the run's limits. A
  * long conversation is summarized in parts, so that no summary request is too long. If the summary fails, or is not shorter than the
  * old messages, requests keep the old messages. The events are `compaction-start` and `compaction-end`.

@@ -91,13 +91,13 @@ export interface PlannerOptions {
   readonly maxRounds?: number | undefined;
   /** Set to `false` to pass every request to the provider unchanged. Default true. */
   readonly enabled?: boolean | undefined;
-  /** Instructions for the planner, in addition to the user's request. Default none. */
+  /** Instructions for the planner, in addition to the user's request. Default: none. */
   readonly extraRequirement?: string | undefined;
   /** Instructions for the answering model about the tool results. By default, the model must answer the user from the results. */
   readonly extraInstruction?: string | undefined;
   /** Returns the instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
-  /** A function that makes the plans instead of the model. Default none. */
+  /** A function that makes the plans instead of the model. Default: none. */
   readonly planner?: Planner | undefined;
   /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;

@@ -8,16 +8,16 @@ import { recordOf } from "../plain-error.ts";
 
 /** The options that all adapters to model services have. */
 export interface AdapterOptions {
-  /** The name of the API family, on which policies such as `preToolText` can depend. Default none. */
+  /** The name of the API family, which policies such as `preToolText` can depend on. Default: none. */
   readonly family?: string | undefined;
   /**
    * Maps additional finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
-   * entries take precedence over the built-in ones. Default none.
+   * entries take precedence over the built-in ones. Default: none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
    * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is compared with the
-   * error's message. These entries take precedence over the built-in ones. Default none.
+   * error's message. These entries take precedence over the built-in ones. Default: none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }

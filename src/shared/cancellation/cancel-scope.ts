@@ -35,7 +35,7 @@ const never = Number.POSITIVE_INFINITY;
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope implements Cancellable {
-  /** The highest-ranking reason for which the run was cancelled so far. Undefined if it was not cancelled. */
+  /** The highest-ranking reason that the run was cancelled for so far. Undefined if it was not cancelled. */
   cause: CancelReason | undefined;
   readonly leavesReserve: true | undefined;
   readonly #slots = new Set<Cancellable>();

@@ -52,8 +52,8 @@ export interface LoopErrorDetails {
    * A decision is not valid for its call, which is still waiting. In the message, `problem` comes directly after the call. The causes
    * are:
    *
-   * - an approval for a call that waits for its result
-   * - a result for a call that waits for its approval
+   * - an approval for a call that is waiting for its result
+   * - a result for a call that is waiting for approval
    * - a result that does not match the tool's `outputSchema`
    * - a result from a page that is not allowed to send this result
    */

@@ -166,7 +166,7 @@ export interface RecordOptions {
   /**
    * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned
    * chunk, so that the recorded run and a replay get the same chunks. If the function throws, the stream ends and the chunk is
-   * not recorded. Default none.
+   * not recorded. Default: none.
    */
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
 }

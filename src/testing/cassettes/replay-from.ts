@@ -69,7 +69,7 @@ export interface ReplayOptions {
   readonly match?: "request" | "order" | undefined;
   /** Set to true to wait between chunks for the recorded times, on the call's clock. By default chunks are sent without waiting. */
   readonly timing?: boolean | undefined;
-  /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default none. */
+  /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default: none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 

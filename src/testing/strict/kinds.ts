@@ -70,7 +70,7 @@ export interface Family {
   readonly toCallId?: ToCallId | undefined;
 }
 
-/** One API of a service. */
+/** One of a service's APIs. */
 export interface ServedWire {
   readonly rules: readonly Rule[];
   readonly families: readonly Family[];
