@@ -410,7 +410,7 @@ function endReading(reading: Reading): void {
   if (!isOver) answer.count(ending.usage);
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // Stores no provider metadata for a refused or filtered message, because its content must not be sent back to the model.
+  // Does not store provider metadata for a refused or filtered message, because its content must not be sent back to the model.
   const isKept = reason !== "refusal" && reason !== "content-filter";
   if (isKept) answer.keep(toMetadataItems({ parts: parts.all(), references, answers }));
   out.push({ type: "finish", reason, raw: finish.raw });

@@ -389,7 +389,7 @@ function endReading({ answer, blocks, container, changes }: Reading): void {
   if (failed || finish === undefined) return;
   const { raw } = finish;
   const reason = toFinishReason(raw, blocks.hasCalls, words);
-  // Stores no provider metadata for a refused message, because its content must not be sent back to the model.
+  // Does not store provider metadata for a refused message, because its content must not be sent back to the model.
   if (reason === "refusal") answer.explain();
   else answer.keep(toMetadataItems(blocks.blocks(mayBeCut(raw, words)), container));
   out.push({ type: "finish", reason, raw });

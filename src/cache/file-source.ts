@@ -1,4 +1,4 @@
-// Opens files in one folder for a model. The model chooses the path, so neither ".." nor a symbolic link may lead out of the folder.
+// Opens files in one folder for a model. The model chooses the path, so ".." and symbolic links must not lead out of the folder.
 
 import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";

@@ -117,7 +117,7 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
     if (known.length > 0)
       await io.runSelf(["eval", ...args, ...own, "--", ...known], {
         cwd: place,
-        // Writes no job summary for the other version, because the summary describes the current one.
+        // Does not write a job summary for the other version, because the summary describes the current one.
         env: { ...io.env, GITHUB_STEP_SUMMARY: undefined },
         note: (line) => io.note(`${against}: ${line}`),
         signal,

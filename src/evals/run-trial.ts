@@ -172,7 +172,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
-  // Stores no absolute path, because the folder may be moved or copied into a repository.
+  // Does not store an absolute path, because the folder may be moved or copied into a repository.
   const kept = { ...report, directory: undefined };
   if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
   return { report, isLasting: judged.isLasting ?? false };

@@ -141,7 +141,7 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
       // Observes only streams of iterations. A request with a purpose, such as a summary, is not part of an iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      // Applies the run's guardrails first, so that the observer gets no chunks that they refuse.
+      // Applies the run's guardrails first, so that the observer does not get chunks that they refuse.
       const { guard = unguarded } = call;
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);

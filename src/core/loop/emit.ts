@@ -1,4 +1,4 @@
-// Sends events to listeners and to the event stream. An error in one listener affects neither the run nor the other listeners.
+// Sends events to listeners and to the event stream. An error in one listener does not affect the run or the other listeners.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../types/loop-event.ts";
 import { promiseOrValue } from "../../shared/promises.ts";

@@ -109,7 +109,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const reader = new AttemptReader(attempt, this.#ports);
     // An attempt with its own time limits may be silent for longer than the outer stream allows, so heartbeats keep that stream open.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
-    // Sets no limits on an attempt by default, because the outer stream limits all attempts together.
+    // Does not limit an attempt by default, because the outer stream limits all attempts together.
     const none = Number.POSITIVE_INFINITY;
     const limits = { ...timeouts, ...(patience ?? { firstChunkMs: none, streamIdleMs: none }), streamMs: none };
     const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };

@@ -1,4 +1,4 @@
-// Combines registries into one. Keeps no copy of their tools, because a registry may change its tools at any time.
+// Combines registries into one. Does not copy their tools, because a registry may change its tools at any time.
 
 import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";

@@ -29,7 +29,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   const host = new Conversations(loop, fields);
   const { bounded } = loop;
   return {
-    // Sets no time limit for a whole start, because it may be queued for days. Each of its steps has a limit instead.
+    // Does not limit the time of a whole start, because it may be queued for days. Each of its steps has a limit instead.
     start: (id, options) => host.start(id, options),
     resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
     join: async (id, options) => bounded("join", () => host.join(id, options)),

@@ -269,7 +269,7 @@ class Execution implements LiveRun {
     const { signal } = this.#over;
     const hooks: StepHooks = {
       lastRead: 0,
-      // Each check for messages (a "look") records what it has read, so that a replay neither loses a message nor reads it twice.
+      // Each check for messages (a "look") records what it has read, so that a replay does not lose a message or read it twice.
       beforeLook: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control?.steer(body.message);

@@ -1,4 +1,4 @@
-// Writes text from models and tools into Markdown, so that a viewer shows it unchanged and neither runs nor loads anything.
+// Writes text from models and tools into Markdown, so that a viewer shows it unchanged and does not run or load anything.
 
 import { formatCount, showControls } from "../format.ts";
 

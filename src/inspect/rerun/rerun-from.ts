@@ -255,7 +255,7 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
   const { streams, settled } = draft;
   const last = streams.length - 1;
   return streams.map((stream, index) => {
-    // Stores all outcomes in the last stream, as refusals, so that the replay runs no step for a call.
+    // Stores all outcomes in the last stream, as refusals, so that the replay does not run a step for any call.
     const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
     return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
   });

@@ -88,7 +88,7 @@ function findUnion({ anyOf, oneOf, nullable }: UnknownRecord): ReadonlySet<unkno
   if (!Array.isArray(branches) || branches.length === 0 || nullable === true) return undefined;
   const found = new Set<unknown>();
   for (const branch of branches) {
-    // Ignores a union inside a union, so that a deep schema needs no recursion.
+    // Ignores a union inside a union, so that a deep schema does not require recursion.
     const types = isRecord(branch) && "type" in branch ? findTypes(branch) : undefined;
     if (types === undefined) return undefined;
     for (const type of types) found.add(type);

@@ -1,4 +1,4 @@
-// Describes calls and notes. A note is a line about neither a stream nor a call.
+// Describes calls and notes. A note is a line that is not about a stream or a call.
 
 import type { EndReason, Json } from "../../../core/index.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";
