@@ -133,7 +133,7 @@ export interface AGUIRunResult {
   readonly costUSD?: number;
 }
 
-/** The token usage of a run, with the field names of AG-UI 1.0. */
+/** The token usage of a run, with AG-UI 1.0 field names. */
 export interface AGUIUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -6,14 +6,14 @@ import type { AGUIVersion } from "./ag-ui-event.ts";
 /** Options that control how AG-UI pages show a run. */
 export interface AGUIOptions {
   /**
-   * The protocol version of the page: "1.0" for `@ag-ui/client` 1.0, and "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack
+   * The page's protocol version: "1.0" for `@ag-ui/client` 1.0, and "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack
    * AI. With "0.0", nested runs are sent as `CUSTOM` events. Default "1.0".
    */
   readonly version?: AGUIVersion | undefined;
-  /** The `threadId` from the AG-UI request. Default: the `runId` of the run. */
+  /** The `threadId` from the AG-UI request. Default: the run's `runId`. */
   readonly threadId?: string | undefined;
   /**
-   * The `runId` from the AG-UI request. The client uses this id to match events to the request. Default: the `runId` of the run.
+   * The `runId` from the AG-UI request. The client uses this id to match events to the request. Default: the run's `runId`.
    */
   readonly runId?: string | undefined;
   /**
@@ -26,8 +26,8 @@ export interface AGUIOptions {
   /**
    * AG-UI cannot remove text from a page. If true, the stream holds back the output of an attempt while a wrapping provider, such
    * as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of a discarded
-   * attempt then stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output of `withRetry`, and of the last provider
-   * of `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
+   * attempt then stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output from `withRetry`, and from the last provider
+   * in `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**

@@ -10,11 +10,11 @@ import { NestedRuns } from "./nested-runs.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** Converts the events of a run to AG-UI events, one at a time. */
+/** Converts a run's events to AG-UI events, one at a time. */
 export type AGUIMapper = EventMapper<AGUIEvent>;
 
 /**
- * Creates a mapper that makes the same AG-UI events as `toAGUIStream`. Use the mapper to send these events in another way, for
+ * Creates a mapper that makes the same AG-UI events as `toAGUIStream`. Use the mapper to send these events in a different way, for
  * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
@@ -28,7 +28,7 @@ export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
 }
 
 class OutermostRun extends AGUIRun {
-  /** The `runId` of the loop, which is part of the call ids on the page. The `runId` of the AG-UI request is in `ids`. */
+  /** The loop's `runId`, which is part of the call ids on the page. The AG-UI request's `runId` is in `ids`. */
   readonly runId: string;
   readonly ids: AGUIRunIds;
   readonly nested: NestedRuns;

@@ -73,7 +73,7 @@ export class NestedRuns {
   }
 
   /**
-   * True if the page gets the events of nested runs. A page of version 0.0 gets only the status of each nested run, in `CUSTOM`
+   * True if the page gets the events of nested runs. A version 0.0 page gets only the status of each nested run, in `CUSTOM`
    * events.
    */
   get #isShown(): boolean {

@@ -13,12 +13,12 @@ export interface AGUIRequest {
   /** The conversation's id. Check that the user may access the conversation. */
   readonly threadId: string;
   /**
-   * The id of this AG-UI request, not the `runId` of a run of the loop. The client uses this id to match events to the request.
+   * The id of this AG-UI request, not the `runId` of a loop run. The client uses this id to match events to the request.
    */
   readonly runId: string;
   /**
    * The new user message, with its id on the page. Absent if the request has answers. Pass the message to `host.start`,
-   * which recognizes a message that arrives twice, and an edited message.
+   * which recognizes repeated and edited messages.
    */
   readonly message?: UserMessage | undefined;
   /**
@@ -26,7 +26,7 @@ export interface AGUIRequest {
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions, results and answers for waiting calls, by the `id` of the call, for the option `answers` of the run. Each has
+   * The page's decisions, results and answers for waiting calls, by the call's `id`, for the run's `answers` option. Each has
    * `fromPage: true`.
    */
   readonly answers: { readonly [id: string]: PageAnswer };

@@ -5,7 +5,7 @@ import { isWaiting, toPlain } from "../web/page-values.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
 /**
- * A message in the format of AG-UI. Pass such messages to a client as `initialMessages`, or send them in the event
+ * A message in AG-UI format. Pass such messages to a client as `initialMessages`, or send them in the event
  * `MESSAGES_SNAPSHOT`.
  */
 export type AGUIMessage =
@@ -41,7 +41,7 @@ export interface AGUIToolCall {
 /**
  * Converts a stored conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if `status`
  * is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check that the
- * user may see the conversation, because the page gets the whole conversation, except for provider metadata and the files of tool
+ * user may see the conversation, because the page gets the whole conversation, except for provider metadata and files in tool
  * results.
  *
  * @example

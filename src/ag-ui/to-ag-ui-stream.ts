@@ -9,8 +9,8 @@ import { type AGUIOptions, type AGUIResponseOptions, optionChecks } from "./ag-u
 import { createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";
 
 /**
- * Converts the events of a run, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
- * stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run of a host continues.
+ * Converts a run's events, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
+ * stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's run continues.
  *
  * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral message. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -93,8 +93,8 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #isSent: (entry: Entry<AGUIEvent>) => boolean;
   readonly #after: string | undefined;
   /**
-   * The id of the first event from the source. The `after` of a reconnecting page must contain the same id; otherwise the page shows events
-   * from another source.
+   * The id of the first event from the source. The `after` of a reconnecting page must contain the same id; otherwise the page is showing
+   * events from a different source.
    */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };

@@ -15,7 +15,7 @@ export interface AGUIThreadStatus {
   readonly messages: readonly Message[];
 }
 
-/** A conversation in the format that the client of TanStack AI loads. */
+/** A conversation in the format that TanStack AI's client loads. */
 export interface AGUIThread {
   readonly messages: AGUIThreadMessage[];
   /** The live run, which the page can join. Null if no run is live. */
@@ -24,14 +24,14 @@ export interface AGUIThread {
   readonly interrupts: { readonly runId: string; readonly pending: AGUIInterrupt[] } | null;
 }
 
-/** A message in the format of TanStack AI. */
+/** A message in TanStack AI's format. */
 export interface AGUIThreadMessage {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly parts: AGUIThreadPart[];
 }
 
-/** A part of a message in the format of TanStack AI. */
+/** A part of a message in TanStack AI's format. */
 export type AGUIThreadPart =
   | { readonly type: "text" | "thinking"; readonly content: string }
   | {
@@ -55,7 +55,7 @@ export type AGUIThreadPart =
     };
 
 /**
- * Converts the state of a conversation to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
+ * Converts a conversation's state to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
  * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation,
  * because the page gets the whole conversation, except for provider metadata.
  *

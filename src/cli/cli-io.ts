@@ -23,11 +23,11 @@ export interface CliIO {
   open(target: string): boolean;
   /**
    * Returns an AbortSignal that the first SIGINT or SIGTERM aborts. After this call, the first SIGINT or SIGTERM no longer ends
-   * the process by itself. So call `stopSignal` only directly before the command waits, and end the command when the AbortSignal
+   * the process on its own. So call `stopSignal` only immediately before the command waits, and end the command when the AbortSignal
    * is aborted.
    */
   stopSignal(): AbortSignal;
-  /** From now on, calls `take` for each error that nobody catches. Such an error then no longer ends the process. */
+  /** From now on, calls `take` for each uncaught error. Such an error then no longer ends the process. */
   catchErrors?(take: (error: unknown) => void): void;
 }
 
@@ -38,7 +38,7 @@ export interface SelfRun extends Pick<CliIO, "cwd" | "env" | "note"> {
 /** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */
 export class CliError extends Error {
   override readonly name = "CliError";
-  /** The exit code of the program: 1 for a problem with files or runs, 2 for wrong usage. */
+  /** The exit code of the program: 1 for a problem with files or runs, 2 for incorrect usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
@@ -51,7 +51,7 @@ export function wrongUsage(message: string): CliError {
   return new CliError(`${message} Run \`npx turnwright --help\` for the usage.`, 2);
 }
 
-/** Returns the message of any thrown value, without its last full stop. */
+/** Returns any thrown value's message, without its last full stop. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }

@@ -44,7 +44,7 @@ function checkTemplate(name: string): Template {
   throw wrongUsage(`There is no template "${name}". Choose one of these: ${Object.keys(templates).join(", ")}.`);
 }
 
-/** When npm packs the package, it leaves out files with these names or treats them as its own. The templates therefore use other names. */
+/** When npm packs the package, it omits files with these names or treats them as its own. The templates therefore use different names. */
 const realNames: { readonly [name: string]: string | undefined } = {
   "_package.json": "package.json",
   "_tsconfig.json": "tsconfig.json",
@@ -52,7 +52,7 @@ const realNames: { readonly [name: string]: string | undefined } = {
   "_env.example": ".env.example",
 };
 
-/** Returns the contents by path. Files of the template replace files that all templates share. */
+/** Returns the contents by path. The template's own files replace files that all templates share. */
 async function readTemplate(template: Template, packageFolder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const root of ["shared", template].map((name) => join(packageFolder, "examples/create", name))) {

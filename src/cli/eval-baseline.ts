@@ -159,7 +159,7 @@ interface Trees {
 }
 
 /**
- * Links the packages that are installed in a folder of the repository into the worktree. Packages of the repository itself, as in a workspace,
+ * Links the packages installed in a repository folder into the worktree. Packages from the repository itself, as in a workspace,
  * must come from the worktree: otherwise the current version would be compared with itself.
  */
 async function linkModules({ top, tree }: Trees, place: string): Promise<void> {
@@ -179,7 +179,7 @@ async function linkModules({ top, tree }: Trees, place: string): Promise<void> {
   }
 }
 
-/** Returns the names of the packages, such as "@me/agent". A link to a package that is no longer there is left out. */
+/** Returns the names of the packages, such as "@me/agent". A link to a package that no longer exists is omitted. */
 async function listPackages(modules: string): Promise<readonly string[]> {
   const names = await readdir(modules);
   const scoped = names.map(async (name) =>

@@ -57,7 +57,7 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
   }
 }
 
-/** Ends a trial that caused an error which nobody catches; the other trials continue. Returns errors that belong to no trial. */
+/** Ends a trial that caused an uncaught error; the other trials continue. Returns errors that belong to no trial. */
 function catchStrays(io: CliIO): readonly string[] {
   const strays: string[] = [];
   if (io.catchErrors === undefined) return strays;
@@ -74,7 +74,7 @@ function catchStrays(io: CliIO): readonly string[] {
   return strays;
 }
 
-/** Chooses each evaluation's cases or kept trials. Leaves out evaluations without any. */
+/** Chooses each evaluation's cases or kept trials. Omits evaluations without any. */
 async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalSettings, cwd: string): Promise<readonly Job[]> {
   const { shared, replay, cases } = settings;
   const withPaths = evaluations.map((found): Job => {
@@ -253,7 +253,7 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
   }
 }
 
-/** Writes a baseline. Refuses an incomplete one, because a later comparison would take its missing trials and cases for a difference. */
+/** Writes a baseline. Refuses an incomplete one, because a later comparison would treat its missing trials and cases as a difference. */
 async function writeBaseline({ reports }: Results, { settings: { baseline }, io, signal }: Work): Promise<void> {
   if (baseline === undefined) return;
   if (!signal.aborted && !reports.some(isIncomplete)) return saveBaseline(resolve(io.cwd, baseline), reports);

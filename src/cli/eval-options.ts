@@ -33,7 +33,7 @@ export interface EvalSettings {
   /** The options that are the same for all evaluations. */
   readonly shared: EvalOptions;
   readonly directory: string | undefined;
-  /** The maximum cost of all evaluations together. */
+  /** The maximum total cost of all evaluations. */
   readonly maxCostUSD: number | undefined;
   readonly cases: readonly string[] | undefined;
   /** The trials to replay, and the iteration from which the model answers again. Undefined for new trials. */

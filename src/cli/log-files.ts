@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 export interface FoundLog {
   readonly path: string;
   /**
-   * The name of the log on the page: the name of the file. If two logs have the same file name, the second one has the path
+   * The log's name on the page: the file's name. If two logs have the same file name, the second one has the path
    * relative to the working directory.
    */
   readonly name: string;
@@ -32,7 +32,7 @@ export interface FoundLogs {
 
 interface Finding {
   readonly cwd: string;
-  /** The logs that an earlier call of `findLogs` returned, by path. Their files are not read again. */
+  /** The logs that an earlier call to `findLogs` returned, by path. Their files are not read again. */
   readonly known?: ReadonlyMap<string, FoundLog> | undefined;
   /** True if a file that does not exist yet, or is still empty, counts as a log. Default: false. */
   readonly areAwaited?: boolean | undefined;
@@ -132,8 +132,8 @@ export function besideLog(path: string, ending: string): string {
 const ownerOnly = 0o600;
 
 /**
- * Writes a file that only its owner can read, because a log holds private texts. Replaces the file at the path. If the path is a
- * symbolic link, replaces the link, because another user of the folder could have made the link.
+ * Writes a file that only its owner can read, because a log contains private text. Replaces the file at the path. If the path is a
+ * symbolic link, replaces the link, because another user with access to the folder could have created the link.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {

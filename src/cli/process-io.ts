@@ -62,7 +62,7 @@ export function startSelf(args: readonly string[], { cwd, env, note, signal }: S
   });
 }
 
-/** Returns the program that opens a URL. The URL is an argument of its own, so that no shell interprets it. */
+/** Returns the program that opens a URL. The URL is a separate argument, so that no shell interprets it. */
 export function findOpener(platform: NodeJS.Platform, url: string): Opener {
   if (platform === "darwin") return { program: "open", args: [url] };
   if (platform === "win32") return { program: "rundll32", args: ["url.dll,FileProtocolHandler", url] };

@@ -300,7 +300,7 @@ function quotePath(path: string): string {
   return plain.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`;
 }
 
-/** Adds up the time, tokens and cost of a run's new part and of its nested runs. Repeated iterations do not count. */
+/** Adds up the time, tokens and cost of a run's new part and its nested runs. Repeated iterations do not count. */
 class LiveTotals {
   readonly #startedAt = performance.now();
   #tokens = 0;

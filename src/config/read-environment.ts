@@ -97,7 +97,7 @@ const wholeNumber = z.union([
 
 /**
  * Reads limits and timeouts from environment variables. Never prints anything. `env` defaults to `process.env`. On platforms
- * without `process`, pass the variables of the platform.
+ * without `process`, pass the platform's variables.
  *
  * | variable | option | default | minimum | maximum |
  * |---|---|---|---|---|
@@ -108,13 +108,13 @@ const wholeNumber = z.union([
  *
  * Use `names` to read other variables, for example `{ maxIterations: "MAX_STEPS" }`.
  *
- * A value must be an integer in decimal digits. A sign, and whitespace around the number, are allowed. A number outside of its
+ * A value must be an integer in decimal digits. A sign, and whitespace around the number, are allowed. A number outside its
  * range is replaced with the minimum or the maximum. A blank value, or a value that is not an integer, is replaced with the
  * default. Each replacement is reported as one problem. If a variable is absent, the default is used, and no problem is
  * reported. The ranges only apply to environment variables: options that you pass to `runToolLoop` may be lower or higher.
  *
- * Throws LoopError "invalid-option" if `env` is not an object or `onProblem` is not a function, and "unknown-option" for any
- * other option. Errors that `onProblem` throws are thrown unchanged.
+ * Throws LoopError "invalid-option" if `env` is not an object or `onProblem` is not a function, and "unknown-option" for an
+ * unknown option. Errors from `onProblem` are thrown unchanged.
  *
  * @example
  * const { limits, timeouts } = readEnvironment(process.env, {

@@ -19,7 +19,7 @@ export function checkId(id: unknown): void {
 }
 
 /**
- * Creates the id of a run, which is a valid file name on every system. It begins with safe characters of the conversation id, which
+ * Creates the id of a run, which is a valid file name on every system. It begins with safe characters from the conversation id, which
  * people can recognize. The random part keeps a new conversation from getting the journals of a deleted one with the same id.
  */
 export function toRunId(id: string, number: number): string {

@@ -49,7 +49,7 @@ export interface Changed {
 }
 
 /**
- * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the run's report to the
+ * Closes `lastRun`, which must happen before another run begins. Ends calls that are still waiting, and adds the run's report to the
  * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Left, denied: boolean = false): Changed {
@@ -190,7 +190,7 @@ interface EndedRun {
   readonly journals: readonly StoredJournal[] | undefined;
 }
 
-/** Returns the change at the end of a run. */
+/** Returns the change to store at the end of a run. */
 export function endRun({ state }: StoredConversation, { start, result, journals }: EndedRun): ConversationChange {
   const { runId, status, reason, usage, costUSD } = result;
   const { lastRun: { own = start, steered, epoch } = {}, runs, undelivered, turns } = state;
@@ -242,12 +242,12 @@ export function addedBy(run: Pick<JournalInspection, "messages" | "initialMessag
   return run === undefined ? [] : run.messages.slice(run.initialMessages.length);
 }
 
-/** Returns the messages of `late` that are not in `steered`, such as messages for nested runs. */
+/** Returns the messages in `late` that are not in `steered`, such as messages for nested runs. */
 function withoutSteered(late: readonly UserMessage[], steered: readonly UserMessage[] = []): readonly UserMessage[] {
   return late.filter((message) => !steered.some((one) => isSameUserMessage(one, message)));
 }
 
-/** True if two user messages are equal. Of files, only the types are compared, because a journal may store their bytes in another form. */
+/** True if two user messages are equal. For files, only the types are compared, because a journal may store their bytes in a different form. */
 function isSameUserMessage(one: UserMessage, other: UserMessage): boolean {
   return one.id === other.id && (one.id !== undefined || outlineOf(one) === outlineOf(other));
 }

@@ -8,7 +8,7 @@ export interface StoredConversation {
 }
 
 /**
- * The state of a conversation besides its messages. Small, because each change stores all of it. The inherited fields have their
+ * The state of a conversation, without its messages. Kept small, because each change stores all of it. The inherited fields have their
  * values from before `lastRun`, so that a resumed run begins with the same summary and agent.
  */
 export interface ConversationState extends Handover {
@@ -63,13 +63,13 @@ export interface StoredRun extends RunReport {
   /** Identifies the run's events, which exist only in the memory of its process. Only for a run host. */
   readonly epoch?: string | undefined;
   /**
-   * All messages that a run host accepted for steering the run, in order. A resumed run gets those of them that are missing
-   * in its journal.
+   * All messages that a run host accepted for steering the run, in order. A resumed run gets those that are missing from its
+   * journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
 }
 
-/** A change of a conversation. Its size depends on the new messages, not on the length of the conversation. */
+/** A change to a conversation. Its size depends on the new messages, not on the length of the conversation. */
 export interface ConversationChange {
   /** The number of messages to keep. All later messages are replaced by `messages`. */
   readonly from: number;
@@ -81,10 +81,10 @@ export interface ConversationChange {
 
 /**
  * Stores conversations, for `createConversation` and `createRunHost`. Use `memoryConversationStore`, `fileConversationStore` or `postgresConversationStore`, or implement a
- * store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids may be any strings.
+ * store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids can be any strings.
  */
 export interface ConversationStore {
-  /** Returns a conversation without locking it, or undefined if it does not exist. Must never return half of a change. */
+  /** Returns a conversation without locking it, or undefined if it does not exist. Must never return a partial change. */
   load(id: string): StoredConversation | undefined | PromiseLike<StoredConversation | undefined>;
   /**
    * Locks a conversation for one writer. The conversation need not exist. Rejects with LoopError "conversation-busy" while
@@ -108,7 +108,7 @@ export interface ConversationStore {
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
 }
 
-/** A store of this package. It can list its conversations, and has a journal for each run. */
+/** A store from this package. It can list its conversations, and provides a journal for each run. */
 export interface BuiltInConversationStore extends ConversationStore {
   list(): AsyncIterable<StoredListing> | Iterable<StoredListing>;
   readonly journal: (runId: string) => Journal;

@@ -26,7 +26,7 @@ export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = En
 /**
  * Options for one run. They replace the conversation's options. The fields of `limits`, `timeouts`, `session` and `modelSettings` are
  * replaced one by one. `T` is the type of the run's tools, and `Base` is the type of the conversation's tools. The option `context` is required
- * if the run's tools need another context than the conversation's tools.
+ * if the run's tools need a different context from the conversation's tools.
  */
 export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = Partial<
   Omit<RunOptions<Output, T>, ConversationOwnOptions>
@@ -44,7 +44,7 @@ export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extend
 /** The options of `createConversation`. */
 export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /**
-   * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes and control characters. The store does not
+   * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes or control characters. The store does not
    * know your users, so check that the user may open this conversation.
    */
   readonly id: string;
@@ -78,9 +78,9 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly waitMs?: number | undefined;
   /**
-   * How `send` handles a new message while calls of the last run wait for decisions or results. "refuse" rejects with LoopError
-   * "conversation-refused", which names the calls. "deny" ends the calls: calls that wait for an approval are denied, and calls that wait
-   * for a result are interrupted. "queue" waits up to `waitMs` until the run was resumed and has ended. Default "refuse".
+   * How `send` handles a new message while calls from the last run are waiting for decisions or results. "refuse" rejects with LoopError
+   * "conversation-refused", which names the calls. "deny" ends the calls: calls waiting for approval are denied, and calls waiting for a result
+   * are interrupted. "queue" waits up to `waitMs` until the run has been resumed and has ended. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
 }
@@ -99,7 +99,7 @@ export type RunFields<List, Fields> = List extends readonly unknown[] ? ResultFi
 /** New messages from the user: a string, a message, or several messages. */
 export type NewMessages = string | UserMessage | readonly UserMessage[];
 
-/** How the last run of a conversation ended, and the messages that wait for the next run. */
+/** How the last run of a conversation ended, and the messages that are waiting for the next run. */
 export interface ConversationStatus {
   readonly runId: string;
   /**
@@ -108,7 +108,7 @@ export interface ConversationStatus {
    */
   readonly status: "running" | LoopStatus;
   /**
-   * True while a process works on the run. If this is false and the status is "running", the run was cut off: call `resume` or
+   * True while a process is working on the run. If this is false and the status is "running", the run was cut off: call `resume` or
    * `send`.
    */
   readonly isLive: boolean;
@@ -132,7 +132,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    * If the conversation already contains a message with the same `id` and no answer yet, the message is not added again. If that message has an
    * answer, `send` rejects with LoopError "conversation-refused".
    *
-   * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its messages stay in
+   * Rejects like `runToolLoop`, with errors from the store, and with LoopError "conversation-busy". If the run rejects, its messages stay in
    * the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
    * conversation stays as it was before `send`.
    *
@@ -174,8 +174,8 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
     options?: ResumeOverrides<Own, OwnTool, T> & Listed<List, Own>,
   ): LoopStream<Plain<Own>, OwnTool, RunFields<List, Fields>>;
   /**
-   * Ends the last run if it is suspended, with the status "stopped-by-user". Calls that wait for an approval are denied, and calls
-   * that wait for a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
+   * Ends the last run if it is suspended, with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for
+   * a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
    * run is not suspended.
    */
   cancel(): Promise<void>;
@@ -192,7 +192,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
   usage(): Promise<ConversationUsage>;
   /**
    * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. In the copy,
-   * calls that still wait are ended, and the usage begins at 0.
+   * calls that are still waiting are ended, and the usage begins at 0.
    *
    * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or if this conversation does not exist.
    * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.

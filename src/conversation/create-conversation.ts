@@ -123,7 +123,7 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
 class StoredChat {
   readonly id: string;
   readonly #given: ConversationOptions;
-  /** The journal of the latest run of this object. Only set without the option `journal`. */
+  /** The journal of this object's latest run. Only set without the option `journal`. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
   constructor(given: ConversationOptions) {
@@ -391,7 +391,7 @@ class StoredChat {
   }
 }
 
-/** Releases a lock. Ignores an error of `release`, which must not replace the run's result or error. */
+/** Releases a lock. Ignores an error from `release`, which must not replace the run's result or error. */
 async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();

@@ -119,7 +119,7 @@ function journalPathOf(root: string, runId: string): string {
   return join(root, `run-${toFileName(runId)}.jsonl`);
 }
 
-/** Reads a conversation. Closes the session if the changes are damaged, because the conversation would stay locked otherwise. */
+/** Reads a conversation. Closes the session if the changes are damaged, because otherwise the conversation would stay locked. */
 async function readStored(id: string, session: JournalSession): Promise<StoredConversation | undefined> {
   try {
     return replayChanges(id, session.answers);

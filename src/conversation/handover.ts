@@ -12,7 +12,7 @@ import type { JournalInspection } from "../journal/index.ts";
 
 /** The values that a conversation's runs hand over to its next run, as JSON data. */
 export interface Handover {
-  /** The sum over all runs whose usage is known. */
+  /** The total for all runs whose usage is known. */
   readonly usage: Usage;
   /** The cost of the runs in USD. Undefined if part of the cost is unknown. */
   readonly costUSD?: number | undefined;
@@ -26,7 +26,7 @@ export interface Handover {
   readonly lastRequest?: LastRequest | undefined;
 }
 
-/** A handoff of a conversation. */
+/** A handoff in a conversation. */
 export type AgentChange = Pick<Handoff, "to" | "messagesBefore">;
 
 type LastRequest = NonNullable<NonNullable<LoopResult["cache"]>["last"]>;
@@ -36,7 +36,7 @@ export type RunReport = { readonly [Field in keyof Handover]?: Handover[Field] |
 
 /** The usage and the cost of a conversation. */
 export interface ConversationUsage {
-  /** The sum over all runs whose usage is known. */
+  /** The total for all runs whose usage is known. */
   readonly usage: Usage;
   /** The cost in USD. Undefined if part of the cost is unknown, for example the cost of a request that was stopped. */
   readonly costUSD: number | undefined;

@@ -35,7 +35,7 @@ interface Keeping {
 
 /**
  * Removes the journals of earlier runs that are too old. Returns the remaining journals, including that of the run that has just
- * ended. A removal that fails is tried again after a later run.
+ * ended. A failed removal is tried again after a later run.
  */
 export async function pruneJournals(
   { runs, journals = [] }: ConversationState,

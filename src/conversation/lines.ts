@@ -12,7 +12,7 @@ export interface Waiting {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The callers in this process that use a conversation or wait for it. */
+/** The callers in this process that are using a conversation or waiting for it. */
 interface Line {
   /**
    * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused
@@ -26,7 +26,7 @@ interface Line {
 
 const never = (): boolean => false;
 
-/** The lines of one place: a directory, a database, or the memory of one store. */
+/** The lines for one place: a directory, a database, or the memory of one store. */
 export class Lines {
   readonly #all = new Map<string, Line>();
 
@@ -60,7 +60,7 @@ export class Lines {
     };
   }
 
-  /** True if a caller is sending, or waits for its turn to send. */
+  /** True if a caller is sending, or is waiting for its turn to send. */
   has(id: string): boolean {
     return this.#all.has(`send ${id}`);
   }
@@ -94,7 +94,7 @@ function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): P
 
 const linesOfStores = new WeakMap<object, Lines>();
 
-/** The lines of each place: directories by path, databases and stores by object. */
+/** The lines for each place: directories by path, databases and stores by object. */
 interface Places<Place> {
   get(place: Place): Lines | undefined;
   set(place: Place, lines: Lines): unknown;

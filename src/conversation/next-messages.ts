@@ -10,7 +10,7 @@ import { settleWaiting } from "./waiting-calls.ts";
 /** The new messages for a run. At most one field is set. If none is set, the last user message is answered again. */
 export interface GivenMessages {
   readonly message?: PageMessage | undefined;
-  /** Replaces the transcript. */
+  /** Messages that replace the transcript. */
   readonly messages?: readonly Message[] | undefined;
 }
 
@@ -74,7 +74,7 @@ export function isReplacing({ again, edited }: PageMessage): boolean {
   return again !== undefined || edited === true;
 }
 
-/** True if a message arrives a second time: both have the same id and the same content. */
+/** True if a message arrived twice: both have the same id and the same content. */
 export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }
@@ -156,7 +156,7 @@ function placeRepeated(history: History, found: Found, denied: boolean): NextMes
   return { kind: "repeated", isLast: isOfLastRun(history, found) };
 }
 
-/** Answers a message again. `isKept` is true if the page requests another answer to an unchanged message. */
+/** Answers a message again. `isKept` is true if the page requests a new answer to an unchanged message. */
 function answerAgain(
   history: History,
   found: Found,
@@ -204,7 +204,7 @@ const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-i
 
 /**
  * True if the message's run failed after a call, so that there is no answer to replace. The calls must not run twice: after an error, a page
- * offers a button "try again", and `useChat` then requests another answer.
+ * offers a button "try again", and `useChat` then requests a new answer.
  */
 function hasBroken(history: History, found: Found): boolean {
   const { messages, last } = history;

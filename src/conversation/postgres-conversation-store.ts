@@ -85,7 +85,7 @@ const deleteChat = `
 
 /**
  * Creates a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
- * creates the schema and its tables, whose names begin with `chat`. The pool stays yours: end it yourself.
+ * creates the schema and its tables, whose names begin with `chat`. The pool remains yours: close it yourself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with the pool's errors.
  *

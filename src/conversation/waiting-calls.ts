@@ -7,15 +7,15 @@ import { renderOutcome } from "../shared/to-outcome.ts";
 import type { WaitingCall } from "../core/kit.ts";
 
 /**
- * How a new message is handled while calls of the last run wait for decisions or results. "refuse" refuses the message. "deny" ends the
- * calls: calls that wait for an approval are denied, and calls that wait for a result are interrupted. "queue" waits until the decisions
+ * How a new message is handled while calls from the last run are waiting for decisions or results. "refuse" refuses the message. "deny" ends the
+ * calls: calls waiting for approval are denied, and calls waiting for a result are interrupted. "queue" waits until the decisions
  * have arrived and the run has ended.
  */
 export type WhenSuspended = "refuse" | "deny" | "queue";
 
 export const whenSuspendedCheck: Choice = ["refuse", "deny", "queue"];
 
-/** Returns the calls that wait. A run that was drained is suspended too, but none of its calls wait. */
+/** Returns the waiting calls. A drained run is suspended too, but none of its calls are waiting. */
 export function waitingCallsOf({
   status,
   reason,
@@ -28,7 +28,7 @@ export function waitingCallsOf({
 
 const maxNamed = 5;
 
-/** Returns the error for a new message that is refused because calls wait. `end` is the method that ends the suspended run. */
+/** Returns the error for a new message that is refused because calls are waiting. `end` is the method that ends the suspended run. */
 export function waitingError(
   conversation: string,
   calls: readonly WaitingCall[],
@@ -45,7 +45,7 @@ export function waitingError(
 }
 
 /**
- * Ends the calls of an earlier run that still wait. That run can no longer be resumed, so the calls would wait forever. `denied` is
+ * Ends the calls from an earlier run that are still waiting. That run can no longer be resumed, so the calls would wait forever. `denied` is
  * true if a new message ends the calls.
  */
 export function settleWaiting(messages: readonly Message[], denied: boolean): readonly Message[] {

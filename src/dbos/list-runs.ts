@@ -36,7 +36,7 @@ export interface DurableRun {
   /** The time of the most recent change to the run, for example because another worker took over the run. */
   readonly changedAt: Date;
   /**
-   * The id of the worker that executes the run, or that most recently executed it. Undefined while the run is waiting for a worker.
+   * The id of the worker that is executing the run, or that most recently executed it. Undefined while the run is waiting for a worker.
    */
   readonly workerId?: string | undefined;
 }

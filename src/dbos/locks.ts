@@ -30,8 +30,8 @@ const tryForMs = 60_000;
 
 /**
  * Calls `work` while no other process creates or converts tables. Polls for the lock, because a statement that waits for a lock would hold
- * a snapshot, and the migrations of DBOS wait for all snapshots to end. If another process holds the lock for longer than a minute, for
- * example because it froze, calls `work` nevertheless.
+ * a snapshot, and DBOS migrations wait for all snapshots to end. If another process holds the lock for longer than a minute, for
+ * example because it froze, calls `work` anyway.
  */
 export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
   const client = await pool.connect();

@@ -106,7 +106,7 @@ export class PostgresStore implements DurableStore {
    */
   readonly #writes: Pool;
   readonly #workerId: string;
-  /** Settles after the most recent call of `changeRuns` in this process. */
+  /** Settles after the most recent call to `changeRuns` in this process. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool, workerId: string, writes: Pool = pool) {
@@ -210,7 +210,7 @@ export class PostgresStore implements DurableStore {
     return Number(row?.count ?? 0);
   }
 
-  /** Returns events from the position `from` on, but at most 500. */
+  /** Returns at most 500 events, starting with the position `from`. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
     const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT 500",
@@ -235,7 +235,7 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
   }
 
-  /** Deletes everything about runs. Keeps the number of a conversation's runs, so that no run id is used twice. */
+  /** Deletes all data about runs. Keeps the number of a conversation's runs, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
     await this.#pool.query(deleteRuns, [ids]);
   }

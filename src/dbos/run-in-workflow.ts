@@ -41,7 +41,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
 }
 
 /**
- * How long one call of `DBOS.recv` waits, in seconds. A long time, because each repeated call adds a record to the workflow.
+ * How long one call to `DBOS.recv` waits, in seconds. A long time, because each repeated call adds a record to the workflow.
  */
 const maxWait = 3_600;
 
@@ -103,8 +103,8 @@ export async function readWaits(
 }
 
 /**
- * Sends an answer that a workflow is waiting for. The first answer counts. Rejects with LoopError "unknown-decision" if the workflow is not
- * waiting for this answer, and "invalid-decision" if the answer has the wrong kind. Call this function outside workflows.
+ * Sends an answer that a workflow is waiting for. Only the first answer counts. Rejects with LoopError "unknown-decision" if the workflow is not
+ * waiting for this answer, and "invalid-decision" if the answer is of the wrong kind. Call this function outside workflows.
  */
 export async function sendAnswer(workflowId: string, id: string, value: Json): Promise<void> {
   const { attempt } = await checkAnswerTo(await readWaits(workflowId), id, value);

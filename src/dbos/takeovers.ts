@@ -46,7 +46,7 @@ export class Takeovers {
   }
 
   /**
-   * Waits for the end of a run that another execution carries out. If this worker nevertheless owns the run, puts the run back into its
+   * Waits for a run that another execution is carrying out to end. If this worker nevertheless owns the run, puts the run back into its
    * queue. Also resolves when `release` is called.
    */
   async untilEnded(runId: string): Promise<void> {
@@ -56,7 +56,7 @@ export class Takeovers {
     });
   }
 
-  /** Resolves the pending calls of `untilEnded` for a run, or for all runs. */
+  /** Resolves pending calls to `untilEnded` for a run, or for all runs. */
   release(runId?: string): void {
     for (const id of runId === undefined ? [...this.#parked.keys()] : [runId]) {
       for (const resolve of this.#parked.get(id) ?? []) resolve();
@@ -87,7 +87,7 @@ export class Takeovers {
   }
 
   /**
-   * Finds workers that were stopped, are silent for longer than the lease, or have lost their lock. One sweep is not enough:
+   * Finds workers that were stopped, have been silent for longer than the lease, or have lost their lock. One sweep is not enough:
    * after a restart of Postgres, all workers are late and all locks are free until the workers have connected again.
    */
   async #findDead(session: Client): Promise<readonly string[]> {
@@ -122,7 +122,7 @@ export class Takeovers {
   }
 
   /**
-   * Puts back runs that this worker owns but does not execute, for example because the answer of Postgres was lost when DBOS took
+   * Puts back runs that this worker owns but does not execute, for example because the answer from Postgres was lost when DBOS took
    * the run from its queue. A run is put back only if two checks in a row have found it idle.
    */
   async #putBackIdle(): Promise<void> {
@@ -149,7 +149,7 @@ export class Takeovers {
     for (const id of ids) if (!live.has(id)) this.release(id);
   }
 
-  /** Lists runs of this application that a worker has taken from a queue. */
+  /** Lists this application's runs that a worker has taken from a queue. */
   #list(which: { readonly executorId?: string; readonly workflowIDs?: string[] }): Promise<Found[]> {
     const attributes = attributesOf(this.#worker.application);
     return DBOS.listWorkflows({ ...which, attributes, status: "PENDING", loadInput: false, loadOutput: false });
@@ -171,7 +171,7 @@ export class Takeovers {
   }
 }
 
-/** Returns a key for a worker's claim of a run. It includes the time of the claim, to tell two claims of one run apart. */
+/** Returns a key for a worker's claim to a run. It includes the time of the claim, to tell two claims to one run apart. */
 function claimOf({ workflowID, dequeuedAt, updatedAt }: Found): string {
   return JSON.stringify([workflowID, dequeuedAt, updatedAt]);
 }

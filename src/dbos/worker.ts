@@ -30,7 +30,7 @@ export class Connections {
   }
 
   /**
-   * Creates a pool that replaces broken connections. `hasTimeLimit` is false for the pool of DBOS, whose statements may take a long time.
+   * Creates a pool that replaces broken connections. `hasTimeLimit` is false for the DBOS pool, whose statements may take a long time.
    */
   createPool(max: number, { hasTimeLimit = true }: { readonly hasTimeLimit?: boolean } = {}): Pool {
     const pool = new Pool({ ...this.#options, max, ...(hasTimeLimit ? queryTimeout : {}) });
@@ -160,10 +160,10 @@ export interface Worker {
   /** Lists runs of all durable loops and all workers, newest first. Throws LoopError "invalid-option" or "unknown-option". */
   listRuns(filter?: RunFilter): Promise<readonly DurableRun[]>;
   /**
-   * Deletes everything that is stored about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
+   * Deletes all stored data about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
    * `endedBefore` for all runs that ended before this time. Live runs are not deleted. Returns how many runs were deleted. If the last run
    * of a conversation is deleted, the conversation loses its history. Deletes up to 200 runs at a time, and waits at most `answerMs` for
-   * each of these steps. Throws LoopError "invalid-option" or "unknown-option".
+   * each batch. Throws LoopError "invalid-option" or "unknown-option".
    */
   deleteRuns(filter: DeleteFilter): Promise<number>;
 }
@@ -197,7 +197,7 @@ export const here: ProcessLoops<WorkerProcess> = new ProcessLoops({ definesFirst
  * Launches DBOS and makes this process a worker, which executes runs of durable loops. Define all durable loops first. Every
  * process that starts, reads or stops runs must be a worker. A process can launch one worker at a time.
  *
- * Throws LoopError "invalid-option" or "unknown-option". Rejects with the errors of Postgres, for example if the database cannot be
+ * Throws LoopError "invalid-option" or "unknown-option". Rejects with errors from Postgres, for example if the database cannot be
  * reached.
  *
  * @example
@@ -268,7 +268,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     return this.#options.answerMs;
   }
 
-  /** Returns a logger that shows only errors, and not those of runs that this worker gave up when it stopped. */
+  /** Returns a logger that shows only errors, and not those of runs that this worker gave up on when it stopped. */
   get #logger(): NonNullable<DBOSConfig["logger"]> {
     const drop = (): void => {};
     const show = (error: unknown, { stack }: { readonly stack?: string | undefined } = {}): void => {
@@ -398,8 +398,8 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   /**
-   * Waits for the end of a run that another execution carries out, or until this worker has stopped. If no other execution carries out the
-   * run, puts the run back into its queue.
+   * Waits until a run that another execution is carrying out has ended, or until this worker has stopped. If no other execution is carrying out
+   * the run, puts the run back into its queue.
    */
   untilEnded(runId: string): Promise<void> {
     return this.#takeovers.untilEnded(runId);

@@ -24,7 +24,7 @@ export class CasePlan<Case extends EvalCase> {
   readonly #rule: CaseRule;
   readonly #numbers = new Set<number>();
   #active = 0;
-  /** The number of errors that another trial would repeat. */
+  /** The number of errors that a new trial would repeat. */
   #lasting = 0;
 
   constructor(item: Case, rule: CaseRule) {
@@ -48,7 +48,7 @@ export class CasePlan<Case extends EvalCase> {
     return this.reports.reduce((sum, report) => sum + (report.status === status ? 1 : 0), 0);
   }
 
-  /** The number of trials that the case will have at the end, as far as is known. */
+  /** The number of trials that the case will have at the end, as far as is known now. */
   get expected(): number {
     return this.isOpen || this.#active > 0 ? Math.max(this.#rule.trials, this.begun) : this.reports.length;
   }
@@ -97,7 +97,7 @@ export class CasePlan<Case extends EvalCase> {
     return { number, kept };
   }
 
-  /** Counts the trials of earlier processes that passed or failed, until there are enough. */
+  /** Counts trials from earlier processes that passed or failed, until there are enough. */
   resume(reports: readonly TrialReport[]): void {
     const judged = reports.filter(({ status }) => status !== "error").sort((one, other) => one.number - other.number);
     const taken = judged.slice(0, this.#rule.trials);

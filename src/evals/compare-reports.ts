@@ -7,7 +7,7 @@ import { mcNemarTest } from "./statistics.ts";
 
 /** The options of `compareReports`. */
 export interface CompareOptions {
-  /** The maximum drop of the pass rate, from 0 to 1. Default 0.05. */
+  /** The maximum drop in the pass rate, from 0 to 1. Default 0.05. */
   readonly maxDrop?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ScoreChanges {
   readonly [name: string]: Change;
 }
 
-/** The trials of a case in one report. */
+/** A case's trials in one report. */
 export type CaseStanding = Pick<CaseReport, "status" | "passed" | "failed" | "errors">;
 
 /** A case in two reports. */
@@ -47,9 +47,9 @@ export interface ComparedCase {
 
 /** Two reports of the same evaluation, compared case by case, as JSON data. */
 export interface EvalComparison {
-  /** The name of the evaluation. */
+  /** The evaluation's name. */
   readonly name: string;
-  /** True if significantly more cases became worse than better (p < 0.05), or if the pass rate dropped by more than `maxDrop`. */
+  /** True if significantly more cases got worse than better (p < 0.05), or if the pass rate dropped by more than `maxDrop`. */
   readonly isWorse: boolean;
   /** Why the second report is worse. */
   readonly reason?: string | undefined;
@@ -59,11 +59,11 @@ export interface EvalComparison {
   readonly better: number;
   /** The p-value of the exact McNemar test for `worse` and `better`. */
   readonly p: number;
-  /** The mean pass rate of the cases that both reports have. */
+  /** The mean pass rate of the cases in both reports. */
   readonly passRate: Change;
   /** The scores whose mean has changed, over the cases in both reports. */
   readonly scores: ScoreChanges;
-  /** Why each evaluation ended. A version that was not evaluated to its end has fewer trials or cases. */
+  /** Why each evaluation ended. A version that was not fully evaluated has fewer trials or cases. */
   readonly ended: { readonly before: EvalReport["ended"]; readonly after: EvalReport["ended"] };
   /** The mean number of tokens per trial, over the cases in both reports. */
   readonly tokens: Change;
@@ -79,10 +79,10 @@ const checks: Checks<CompareOptions> = {
 };
 
 /**
- * Compares two reports of an evaluation, case by case. Cases are found by their ids. Cases without a verdict in one of the reports are no
- * pair, and count in no test.
+ * Compares two reports of an evaluation, case by case. Cases are matched by id. Cases without a verdict in one of the reports are not paired,
+ * and are not counted in any test.
  *
- * For a case that passes more or less often, says where a passed and a failed trial begin to differ. This needs the logs of both, so let both
+ * For a case that passes more or less often, says where a passed and a failed trial begin to differ. This needs the logs from both, so let both
  * evaluations keep all trials, with `keep: "all"` and in different folders.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for `options`.

@@ -105,7 +105,7 @@ function describeOutput(compared: ComparedIteration): string {
   return isOutputSame ? "another request" : describeWords(left.output?.text ?? "", right.output?.text ?? "");
 }
 
-/** Returns the parts of both texts around their first difference. */
+/** Returns the parts of both strings around their first difference. */
 function describeWords(left: string, right: string): string {
   if (left === right) return "other reasoning";
   let same = 0;

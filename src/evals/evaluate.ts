@@ -16,13 +16,13 @@ type EndReason = EvalReport["ended"];
 
 /**
  * Runs an evaluation and reports. Trials of different cases take turns, and up to `limits.concurrency` run at the same time. `options`
- * replace the options of the evaluation.
+ * replace the evaluation's options.
  *
  * A trial is a run, or whatever the function `run` does, in a fresh world. With `trial.options`, each run has a journal, a log and a
- * recording of the model. Trials that failed keep these files, in a folder for each trial.
+ * recording of the model. Failed trials keep these files, in a folder for each trial.
  *
- * Rejects with LoopError "invalid-option" or "unknown-option", with errors of the disk, and with an Error while another evaluation of this
- * name runs in the folder. Errors of `setup`, `run` and `teardown` do not reject: they are in the report.
+ * Rejects with LoopError "invalid-option" or "unknown-option", with disk errors, and with an Error while another evaluation with this name is
+ * running in the folder. Errors in `setup`, `run` and `teardown` do not reject: they are in the report.
  *
  * @example
  * const report = await evaluate(support, { trials: 5, limits: { maxCostUSD: 1 } });
@@ -51,7 +51,7 @@ export async function evaluate<Case extends EvalCase, Result, World>(
 interface Planned<Case extends EvalCase> {
   readonly plans: readonly CasePlan<Case>[];
   readonly files: EvalFiles | undefined;
-  /** The trials of earlier processes, including those that must run again. */
+  /** Trials from earlier processes, including those that must run again. */
   readonly earlier: readonly TrialReport[];
 }
 
@@ -126,7 +126,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   return { ...report, warnings: [...report.warnings, ...findUncounted(report, limits)] };
 }
 
-/** Warns about a limit that cannot end the evaluation, because the model is called without a run of the trial. */
+/** Warns about a limit that cannot end the evaluation, because the model is called outside the trial's runs. */
 function findUncounted({ cases }: EvalReport, { maxCostUSD, maxTokens }: EvalLimits): readonly string[] {
   const judged = cases.flatMap(({ trials }) => trials).filter(({ status }) => status !== "error");
   const isCounted = judged.length === 0 || judged.some(({ endings }) => endings.length > 0);

@@ -27,7 +27,7 @@ export type EvalChecks = void | undefined | boolean | { readonly [name: string]:
 /** One run of one case. */
 export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
   /**
-   * An id such as "refund/2": the case, and the trial's number, counted from 1. Each trial has another id, so it is a good name for a run.
+   * An id such as "refund/2": the case, and the trial's number, counted from 1. Each trial has a different id, so it is a good name for a run.
    */
   readonly id: string;
   /** The trial's number within its case, counted from 1. */
@@ -39,11 +39,11 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
   readonly signal: AbortSignal;
   /** True if a kept trial's recording replaces the model. */
   readonly isReplay: boolean;
-  /** The evaluation's option `model`. `run` decides how to use it. */
+  /** The evaluation's `model` option. `run` decides how to use it. */
   readonly model: string | undefined;
   /**
    * Adds to a run's options what the evaluation needs: the journal, the log, the recording, the signal and a `runId`. Leaves options
-   * unchanged that are already set. Use it for each run of the trial. It can be passed as the option `wrapOptions` of a conversation or
+   * that are already set unchanged. Use it for each run of the trial. It can be passed as the `wrapOptions` option of a conversation or
    * host.
    */
   readonly options: <const Options extends Pick<LoopOptions, "provider" | "middleware" | "journal" | "runId" | "signal">>(
@@ -54,8 +54,8 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
 /** The limits of a whole evaluation. When one is reached, no more trials begin, and running trials are stopped and not counted. */
 export interface EvalLimits {
   /**
-   * The maximum cost in USD, as computed by the option `pricing` of the runs. If an answer has no price, the evaluation ends. A request that
-   * failed or was stopped counts as much as the dearest one so far. Requests that are under way at this cost are stopped, and may pass it.
+   * The maximum cost in USD, as computed by the runs' `pricing` option. If an answer has no price, the evaluation ends. A request that
+   * failed or was stopped counts as much as the most expensive one so far. Requests in progress when this cost is reached are stopped, and may exceed it.
    */
   readonly maxCostUSD?: number | undefined;
   /** The maximum number of input and output tokens. */
@@ -74,16 +74,16 @@ export interface EvalLimits {
 export interface EvalOptions {
   /** The number of trials per case. With `stopEarly`, the maximum number. Default 1. */
   readonly trials?: number | undefined;
-  /** The share of trials that must pass so that a case passes, above 0 and at most 1. Default 1. */
+  /** The share of trials that must pass for a case to pass, above 0 and at most 1. Default 1. */
   readonly passRate?: number | undefined;
   /**
-   * True to stop the trials of a case when it is at least 99 % certain whether all of them would pass the case. Or this certainty, from
-   * 0.5 to 1. Default false.
+   * True to stop a case's trials when it is at least 99% certain whether the case will pass. Alternatively, this certainty, from 0.5 to
+   * 1. Default false.
    */
   readonly stopEarly?: boolean | number | undefined;
   readonly limits?: EvalLimits | undefined;
   /**
-   * The folder for the files of trials: journals, logs, recordings and the report. Default ".turnwright/evals". With `false`, nothing is
+   * The folder for the trials' files: journals, logs, recordings and the report. Default ".turnwright/evals". With `false`, nothing is
    * written.
    */
   readonly directory?: string | false | undefined;
@@ -99,12 +99,12 @@ export interface EvalOptions {
    */
   readonly replay?: true | EvalReplay | undefined;
   /**
-   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed count,
-   * including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay`,
+   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed are
+   * counted, including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay`,
    * and needs files. Default false.
    */
   readonly resume?: boolean | undefined;
-  /** Stops the evaluation. The report contains the trials that had ended by then. */
+  /** Stops the evaluation. The report contains the trials that had finished by then. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each trial. */
   readonly onTrial?: ((trial: TrialReport, progress: EvalProgress) => void) | undefined;
@@ -119,13 +119,13 @@ export interface EvalReplay {
   /** The ids of the trials, such as "refund/2". Default: all that were kept. */
   readonly trials?: readonly string[] | undefined;
   /**
-   * The iteration from which requests go to the run's own model, for example to try another prompt. Counted from 0 in the outermost run.
+   * The iteration from which requests go to the run's own model, for example to try a different prompt. Counted from 0 in the outermost run.
    * Default: all iterations are replayed.
    */
   readonly from?: number | undefined;
   /**
-   * "request" replays a recording only for an equal request. "order" replays recordings in their order, so that prompts and tools may have
-   * changed. Default "request", or "order" with `from`.
+   * "request" replays a recording only for an equal request. "order" replays recordings in their original order, so that prompts and tools may
+   * have changed. Default "request", or "order" with `from`.
    */
   readonly match?: "request" | "order" | undefined;
 }
@@ -151,7 +151,7 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
   check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
   /**
-   * True to check also a trial whose last run got no answer from the service, for example because a script plays a service that fails.
+   * True to also check a trial whose last run got no answer from the service, for example because a script simulates a service that fails.
    * Default false: such a trial is an error, because it says nothing about the agent.
    */
   readonly checkOutages?: boolean | undefined;
@@ -214,7 +214,7 @@ export interface CaseReport {
   readonly passed: number;
   readonly failed: number;
   readonly errors: number;
-  /** The 95 % Wilson interval of the pass rate. */
+  /** The 95% Wilson interval for the pass rate. */
   readonly interval: readonly [low: number, high: number];
   readonly trials: readonly TrialReport[];
 }
@@ -232,7 +232,7 @@ export interface EvalReport {
   readonly durationMs: number;
   readonly trials: number;
   readonly passRate: number;
-  /** The number of trials that had ended before this evaluation was resumed. 0 without `resume`. */
+  /** The number of trials that had finished before this evaluation was resumed. 0 without `resume`. */
   readonly resumed: number;
   /** Reasons to doubt the result, such as cases that no check can fail. */
   readonly warnings: readonly string[];
@@ -240,7 +240,7 @@ export interface EvalReport {
   readonly totals: EvalTotals;
 }
 
-/** Numbers over all cases. Rates are from 0 to 1. */
+/** Totals for all cases. Rates are from 0 to 1. */
 export interface EvalTotals extends Spent {
   readonly cases: number;
   readonly passedCases: number;
@@ -249,7 +249,7 @@ export interface EvalTotals extends Spent {
   readonly failed: number;
   readonly errors: number;
   /**
-   * The 95 % Wilson interval of the share of passed trials. The true interval may be wider, because trials of one case resemble each other.
+   * The 95% Wilson interval for the share of passed trials. The true interval may be wider, because trials of one case resemble each other.
    */
   readonly interval: readonly [low: number, high: number];
   /** The mean of pass@k and pass^k over the cases with a verdict, for each `k` up to the number of trials that all of them have. */
@@ -339,7 +339,7 @@ export function defineEvaluation<Case extends EvalCase, Result, World = undefine
   return evaluation;
 }
 
-/** Returns the cases. Throws LoopError "invalid-option" if a case has no id, or the same id as another. */
+/** Returns the cases. Throws LoopError "invalid-option" if a case has no id, or has the same id as another case. */
 export async function casesOf<Case extends EvalCase>({
   name,
   cases,

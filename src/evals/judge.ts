@@ -12,7 +12,7 @@ import { type Interval, wilsonInterval } from "./statistics.ts";
 /** The options of `createJudge`. */
 export interface JudgeOptions {
   readonly provider: Provider;
-  /** Describes a good answer in a few sentences. Ask for one thing only, and use several judges for several things. */
+  /** Describes a good answer in a few sentences. Ask for only one thing, and use a separate judge for each thing. */
   readonly criterion: string;
   /** The score below which the judge fails the trial, from 0 to 1. Default: no score fails it. */
   readonly min?: number | undefined;
@@ -21,13 +21,13 @@ export interface JudgeOptions {
    * whether the judge is right.
    */
   readonly isAlone?: boolean | undefined;
-  /** The maximum cost of all judgements together, in USD. Needs `pricing`. Default: no limit. */
+  /** The maximum total cost of all judgements, in USD. Needs `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
   readonly pricing?: Pricing | undefined;
   readonly modelSettings?: ModelSettings | undefined;
 }
 
-/** The texts that a judge reads. */
+/** The text that a judge reads. */
 export interface JudgedAnswer {
   readonly answer: string;
   /** The question that was asked. Default: the judge sees no question. */
@@ -44,7 +44,7 @@ export interface LabelledAnswer extends JudgedAnswer {
 
 /** How often a judge agrees with people. */
 export interface JudgeAgreement {
-  /** The share of examples on which both agree, with its 95 % Wilson interval. */
+  /** The share of examples on which both agree, with its 95% Wilson interval. */
   readonly agreement: number;
   readonly interval: Interval;
   /** Cohen's kappa, the agreement beyond chance: 1 is full agreement, and 0 is no better than chance. Undefined if there was no choice. */
@@ -154,7 +154,7 @@ const system = (criterion: string): string =>
  * Creates a judge from a model. Its scores fail no trial unless `min` is set, and then another check must be able to fail the trial too.
  * Before you rely on a judge, look at its agreement with people.
  *
- * Its methods reject with JudgeError if the model gives no verdict, or `maxCostUSD` is used up. Throws LoopError "invalid-option" or
+ * Its methods reject with JudgeError if the model gives no verdict, or `maxCostUSD` has been reached. Throws LoopError "invalid-option" or
  * "unknown-option".
  *
  * @example
@@ -194,7 +194,7 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 }
 
-/** The longest answer of a judge in an error, in UTF-16 units. */
+/** The maximum length of a judge's answer in an error, in UTF-16 units. */
 const longestAnswer = 200;
 
 type Ask = <Output>(schema: StandardSchema<unknown, Output>, content: string, trial?: Pick<Trial, "options">) => Promise<Output>;

@@ -23,7 +23,7 @@ export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts, s
   };
 }
 
-/** Warns about cases without a check that can fail, because they pass whatever the agent does. */
+/** Warns about cases without a check that can fail, because they pass no matter what the agent does. */
 function findWarnings(cases: readonly CaseReport[]): readonly string[] {
   const checksOf = ({ trials }: CaseReport): readonly CheckReport[] => trials.flatMap(({ checks }) => checks);
   const hasThrown = cases.some(({ failed }) => failed > 0);

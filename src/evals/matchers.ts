@@ -55,7 +55,7 @@ type MatcherFunctions = {
 };
 
 /**
- * Matchers for results of runs. Pass them to `expect.extend`. They work in any test, with or without an evaluation.
+ * Matchers for run results. Pass them to `expect.extend`. They work in any test, with or without an evaluation.
  *
  * @example
  * expect.extend(evalMatchers);

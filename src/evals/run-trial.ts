@@ -54,12 +54,12 @@ export interface TrialPorts {
   readonly signal: AbortSignal;
   /**
    * Called as soon as a run of the trial has spent something. `brokeOff` is true if the request failed or was stopped before the service
-   * reported its usage, so that no price could know its cost.
+   * reported its usage, so that its cost cannot be computed.
    */
   onSpent(spent: Spent, brokeOff: boolean): void;
 }
 
-/** Codes of errors that say nothing about the agent, because the service gave no answer. Other errors come from the model's answer. */
+/** Codes for errors that say nothing about the agent, because the service gave no answer. Other errors come from the model's answer. */
 const unavailable: ReadonlySet<string> = new Set<ProviderError["code"]>([
   "auth",
   "bad-request",
@@ -89,7 +89,7 @@ class Watch {
   outage: Outage | undefined;
   /** The first user message in the first request. */
   question: string | undefined;
-  /** The error of a replay whose request is not in the recording. */
+  /** The error from a replay whose request is not in the recording. */
   missing: string | undefined;
   /** The highest iteration number that an outermost run has reached. */
   iteration = 0;
@@ -142,7 +142,7 @@ class Watch {
   }
 }
 
-/** Runs a trial. Rejects only with disk errors. Resolves to undefined if the evaluation was stopped meanwhile. */
+/** Runs a trial. Rejects only with disk errors. Resolves to undefined if the evaluation was stopped in the meantime. */
 export async function runTrial<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
@@ -209,7 +209,7 @@ function takeRunId(id: string): string {
   return runId;
 }
 
-/** Checks a trial's result within the time limit. Resolves to undefined if the evaluation was stopped meanwhile. */
+/** Checks a trial's result within the time limit. Resolves to undefined if the evaluation was stopped in the meantime. */
 async function judgeInTime<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
@@ -263,7 +263,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
 }
 
 /**
- * Turns likely mistakes into errors, because a trial could otherwise pass without being judged, cost money that nobody counts, or blame the
+ * Turns likely mistakes into errors, because a trial could otherwise pass without being judged, cost money that is not counted, or blame the
  * wrong part.
  */
 function withMistakes(judged: Judged, watch: Watch, from: number | undefined): Judged {

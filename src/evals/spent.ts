@@ -10,7 +10,7 @@ export interface Spent {
   readonly cachedTokens: number;
   /** The cost. Undefined if part of it is unknown, for example because a request failed. */
   readonly costUSD: number | undefined;
-  /** The sum of the known costs. */
+  /** The total of the known costs. */
   readonly knownCostUSD: number;
 }
 

@@ -1,14 +1,14 @@
 // Statistics for trials: rates with intervals, pass@k and pass^k, the test for pairs, and the decision to stop early.
 
-/** The lower and upper end of a 95 % interval, from 0 to 1. */
+/** The lower and upper ends of a 95% interval, from 0 to 1. */
 export type Interval = readonly [low: number, high: number];
 
-/** The 97.5 % quantile of the normal distribution, for 95 % intervals. */
+/** The 97.5% quantile of the normal distribution, for 95% intervals. */
 const z = 1.959963984540054;
 
 /**
- * Returns the 95 % Wilson interval of a pass rate. With few trials, it is wide: 5 of 5 passed trials give 0.57 to 1. With no trial, it
- * is 0 to 1. The method: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+ * Returns the 95% Wilson interval for a pass rate. With few trials, it is wide: 5 of 5 passed trials give 0.57 to 1. With no trials, it is
+ * 0 to 1. Method: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
  *
  * @example
  * const [low, high] = wilsonInterval(5, 5);
@@ -24,7 +24,7 @@ export function wilsonInterval(passed: number, trials: number): Interval {
 
 /**
  * Returns pass@k: the probability that at least one of `k` trials passes. Unbiased for `trials` at least as large as `k`; otherwise
- * undefined. The method: Chen et al., "Evaluating large language models trained on code", 2021.
+ * undefined. Method: Chen et al., "Evaluating large language models trained on code", 2021.
  *
  * @example
  * const chance = passAtK(3, 5, 2);
@@ -36,7 +36,7 @@ export function passAtK(passed: number, trials: number, k: number): number | und
 
 /**
  * Returns pass^k: the probability that all of `k` trials pass, for users who rely on every answer. Unbiased for `trials` at least as
- * large as `k`; otherwise undefined. The measure: Yao et al., "tau-bench", 2024.
+ * large as `k`; otherwise undefined. Measure: Yao et al., "tau-bench", 2024.
  *
  * @example
  * const chance = passHatK(4, 5, 3);
@@ -49,8 +49,8 @@ export function passHatK(passed: number, trials: number, k: number): number | un
 }
 
 /**
- * Returns the two-sided p-value of the exact McNemar test: how likely such a difference is if no version is better. `worse` and `better`
- * count the pairs in which only the first, or only the second version passed. Pairs with the same outcome say nothing.
+ * Returns the two-sided p-value of the exact McNemar test: how likely such a difference is if neither version is better. `worse` and `better`
+ * count the pairs in which only the first or only the second version passed. Pairs with the same outcome are ignored.
  *
  * @example
  * const p = mcNemarTest(1, 9); // 0.021: the second version is better

@@ -13,7 +13,7 @@ export interface StrayTarget {
 const active = new Set<StrayTarget>();
 let found: AsyncLocalStorage<StrayTarget> | undefined;
 
-/** Lets `findStray` work from now on. Makes promises slower. */
+/** Enables `findStray` from now on. Makes promises slower. */
 export function traceTrials(): void {
   found ??= new AsyncLocalStorage();
 }

@@ -9,7 +9,7 @@ export type ToolStub = Json | ((args: never, context: ToolContext) => unknown);
 /** The options of `stubTools`. */
 export interface StubOptions {
   /**
-   * Decides about calls to tools without a stub. With "fail", the call fails, and the model reads that the tool is not available.
+   * Decides what happens to calls to tools without a stub. With "fail", the call fails, and the model reads that the tool is not available.
    * With "run", the tool runs. Default "fail", so that no trial acts on the real world by mistake.
    */
   readonly others?: "fail" | "run" | undefined;
@@ -18,10 +18,10 @@ export interface StubOptions {
 const checks: Checks<StubOptions> = { others: ["fail", "run"] };
 
 /**
- * Returns the tools with other code, for a trial that must not act on the real world. Names, descriptions and schemas stay, so the model
+ * Returns the tools with replaced code, for a trial that must not act on the real world. Names, descriptions and schemas are unchanged, so the model
  * sees the same tools, and arguments are validated.
  *
- * Throws LoopError "unknown-option" if a stub has the name of no tool, and "invalid-option" for `options`.
+ * Throws LoopError "unknown-option" if a stub's name does not match any tool, and "invalid-option" for `options`.
  *
  * @example
  * const tools = stubTools(realTools, { get_order: { id: 7, status: "paid" }, refund: ({ id }) => void world.refunds.push(id) });

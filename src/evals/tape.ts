@@ -6,12 +6,12 @@ import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
 import { playCassette } from "../testing/cassettes/replay-from.ts";
 
-/** Wraps a provider, so that a recording gets or replaces its streams. */
+/** Wraps a provider, so that its streams are recorded, or replaced with a recording. */
 export type Tape = (provider: Provider) => Provider;
 
 type Stream = Provider["stream"];
 
-/** Records the streams of all providers. A request knows its provider, because the cassette has room for only one. */
+/** Records the streams of all providers. Each request contains its provider, because a cassette can name only one. */
 export function recordTape(file: string): Tape {
   const asked = new WeakMap<ModelRequest, Stream>();
   const recorder = recordTo(file, {
@@ -27,7 +27,7 @@ export function recordTape(file: string): Tape {
 }
 
 export interface TapePorts {
-  /** Read before each request. From the first request for which it is true, all requests go to the run's own provider. */
+  /** Read before each request. Starting with the first request for which it is true, all requests go to the run's own provider. */
   readonly isLive: boolean;
   /** Called if the recording does not contain a request. `difference` says how the request differs. */
   onMissing(difference: string): void;

@@ -30,8 +30,8 @@ export interface HarnessResult {
 }
 
 /**
- * Converts the result of a run for a harness of vitest-evals. Its judges, assertions and reports then see the transcript, the calls and the
- * usage of the run.
+ * Converts a run's result for a vitest-evals harness. Its judges, assertions and reports then see the run's transcript, calls and
+ * usage.
  *
  * @example
  * const harness = createHarness({

@@ -19,10 +19,10 @@ export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "
 /** The file name of the whole evaluation's page. */
 export const reportPage = "report.html";
 
-/** The names of devices in Windows. No file there may have such a name, with or without an extension. */
+/** Windows device names. No file there may have such a name, with or without an extension. */
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 
-/** Returns a readable file name. Ids that are no file name, or could be that of another id, get a hash at the end. Windows drops a last dot. */
+/** Returns a readable file name. Ids that are not valid file names, or whose file names could collide, get a hash at the end. Windows drops a trailing dot. */
 export function fileNameOf(id: string): string {
   if (/^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9_-])?$/.test(id) && !devices.test(id)) return id;
   const readable = id
@@ -39,7 +39,7 @@ export function rootOf(directory = ".turnwright/evals", name: string): string {
 }
 
 /**
- * A line in the file of ended trials. `of` identifies the case and the model, because an ended trial counts only while both are unchanged.
+ * A line in the file of finished trials. `of` identifies the case and the model, because a finished trial counts only while both are unchanged.
  */
 interface Line {
   readonly of: string;
@@ -80,7 +80,7 @@ export class EvalFiles {
     }
   }
 
-  /** Removes files of earlier evaluations: their failed trials may pass now, and their cases may be gone. */
+  /** Removes files from earlier evaluations: their failed trials may pass now, and their cases may be gone. */
   async clear(caseIds: readonly string[]): Promise<void> {
     const paths = this.#options.only === undefined ? [join(this.#root, "cases")] : caseIds.map((id) => this.#caseFolder(id));
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
@@ -94,7 +94,7 @@ export class EvalFiles {
     return join(this.#caseFolder(caseId), String(number));
   }
 
-  /** Returns the case's trials that an earlier process ended or began, and removes the folders of those that must run again. */
+  /** Returns the case's trials that an earlier process finished or began, and removes the folders of those that must run again. */
   async resume(item: EvalCase): Promise<readonly TrialReport[]> {
     const folder = this.#caseFolder(item.id);
     const own = this.#of(item);
@@ -121,7 +121,7 @@ export class EvalFiles {
   }
 
   /**
-   * Keeps an ended trial's files and adds a page, or removes them. Does not note replayed trials, because a replay always starts from the
+   * Keeps a finished trial's files and adds a page, or removes them. Does not record replayed trials, because a replay always starts from the
    * beginning.
    */
   async end(item: EvalCase, report: TrialReport): Promise<TrialReport> {
@@ -207,7 +207,7 @@ function readLine(text: string, of: string): readonly TrialReport[] {
   return isRecord(line) && line["of"] === of && isTrialReport(line["report"]) ? [line["report"]] : [];
 }
 
-/** Creates the report of a trial that was cut off when its process died. Its spending is unknown. */
+/** Creates the report for a trial that was cut off when its process died. Its spending is unknown. */
 function cutOff(caseId: string, number: number): TrialReport {
   const error = "The process died during the trial.";
   const facts = { id: `${caseId}/${number}`, case: caseId, number, status: "error", error, checks: [], endings: [] } as const;

@@ -15,12 +15,12 @@ interface Entering {
   readonly caller: "start" | "resume";
   /** True if the caller is willing to wait while a run is live. */
   readonly waits: boolean;
-  /** The new message that a start brings. */
+  /** The new message that is passed to `start`. */
   readonly message?: UserMessage | undefined;
 }
 
 interface Caller extends Pick<Entering, "caller" | "message"> {
-  /** Called when the caller's turn comes, with the turn, or with undefined if the host is closed. */
+  /** Called with the turn when the caller's turn comes, or with undefined if the host is closed. */
   readonly wake: (turn: RunTurn | undefined) => void;
 }
 

@@ -33,7 +33,7 @@ export interface Starting {
   readonly whenSuspended: WhenSuspended;
 }
 
-/** An answer of `start` that changes nothing. */
+/** An answer from `start` that changes nothing. */
 export type UnstartedAnswer = Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>;
 
 export async function planStart(
@@ -168,7 +168,7 @@ async function planReading(
 type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
- * Returns how the last run has ended. Messages that it did not receive come last, unless it may still receive them. If the run's process
+ * Returns how the last run ended. Messages that it did not receive come last, unless it may still receive them. If the run's process
  * died before it stored the end, reads it from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
@@ -188,7 +188,7 @@ export function readLive({ messages }: StoredConversation, { status, reason, sta
   return { status, reason, messages: messages.slice(0, start) };
 }
 
-/** Returns the run's status, if necessary from the journal: the process may have died after the run ended, but before that was stored. */
+/** Returns the run's status, if necessary from the journal: the process may have died after the run ended, but before its end was stored. */
 function statusOf(status: StoredRun["status"], run: JournalInspection | undefined): StoredRun["status"] {
   return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }
@@ -198,8 +198,8 @@ function mayGoOn(status: StoredRun["status"], { resume }: HostedLoopOptions): bo
 }
 
 /**
- * True if the same decisions arrive a second time, because the run failed after it had used them. The run then tries again, as for a
- * message that arrives a second time. The run itself refuses decisions that it has not used.
+ * True if the same decisions arrive again, because the run failed after it had used them. The run then tries again, as for a
+ * message that arrives again. The run itself refuses decisions that it has not used.
  */
 function isRepeatedDecision({ messages, state }: StoredConversation, { answers = {} }: ResumeOptions): boolean {
   const { status, own = 0 } = state.lastRun ?? {};

@@ -22,14 +22,14 @@ import type { WhenSuspended } from "../conversation/waiting-calls.ts";
 
 /**
  * One event of a hosted run. `id` is an opaque string that is unique in the run. To get all later events, pass this `id` as the
- * option `from` of `host.join`.
+ * `from` option of `host.join`.
  */
 export interface HostedEvent<T extends AnyTool = AnyTool> {
   readonly id: string;
   readonly event: LoopEvent<T>;
 }
 
-/** The events of a hosted run for one reader. Can be iterated only once. `T` is the union of the types of the tools. */
+/** The events of a hosted run for one reader. Can be iterated only once. `T` is the union of the tools' types. */
 export interface HostedStream<T extends AnyTool = AnyTool> extends AsyncIterable<HostedEvent<T>> {
   readonly runId: string;
   /**
@@ -68,15 +68,15 @@ export interface RunHostOptions {
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
    * How many journals of ended runs are kept in each conversation: a number of runs, or `{ days }`. `Infinity` keeps all. Each run
-   * that ends removes the journals of older runs. The last run's journal always stays. An older journal stays if its run is
+   * that ends removes the journals of older runs. The last run's journal is always kept. An older journal is kept if its run is
    * suspended, its answer is not stored, or, with `pricing`, its cost is unknown. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**
-   * The maximum number of starts and resumes that may wait for one conversation's live run. Further ones are answered with "busy". Default 10.
+   * The maximum number of starts and resumes that may wait for one conversation's live run. Additional ones are answered with "busy". Default 10.
    */
   readonly maxQueued?: number | undefined;
-  /** How long readers can join a run after its end, in milliseconds. Default 300,000. */
+  /** How long readers can join a run after it ends, in milliseconds. Default 300,000. */
   readonly keepMs?: number | undefined;
   /**
    * The maximum memory for the events of all ended runs, in estimated bytes. The oldest runs are dropped first. Default
@@ -156,14 +156,14 @@ export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopO
 };
 
 /**
- * A run that was started or resumed in this process. `T` is the union of the types of its tools. `Fields` are the fields that middleware
+ * A run that was started or resumed in this process. `T` is the union of its tools' types. `Fields` are the fields that middleware
  * adds to the result.
  */
 export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> {
   /** The conversation's id, a slash, and the run's number, counted from 1. */
   readonly runId: string;
   /**
-   * Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the
+   * Resolves when the run has ended. Rejects with errors from `runToolLoop`. A rejection without a handler does not end the
    * process.
    */
   readonly result: Promise<LoopResult<Output, T> & Fields>;
@@ -201,7 +201,7 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
    */
   | { readonly kind: "repeated"; readonly runId: string }
   /**
-   * The page edits a message that the conversation does not contain, or asks for a new answer to such a message, or the conversation has a
+   * The page edits a message that the conversation does not contain, or requests a new answer to such a message, or the conversation has a
    * different message with this id. Nothing was changed. An endpoint can answer with 409, after which the page must load the conversation
    * again.
    */
@@ -251,13 +251,13 @@ export interface HostedStatus extends ConversationUsage {
 
 /**
  * Runs conversations, and lets any number of readers follow each run. The `id` of a conversation has 1 to 200 characters without
- * slashes, backslashes and control characters. The host does not know your users, so check before each call that the user may access
+ * slashes, backslashes or control characters. The host does not know your users, so check before each call that the user may access
  * the conversation.
  */
 export interface RunHost {
   /**
    * Starts the next run of a conversation, and resolves when the run has begun. Rejects with the LoopErrors that `runToolLoop`
-   * throws for misuse, and with errors of the store. If `start` rejects, nothing was changed.
+   * throws for misuse, and with errors from the store. If `start` rejects, nothing was changed.
    */
   start<Output = unknown, T extends Tool = Tool, List extends readonly [] | readonly unknown[] = readonly []>(
     id: string,
@@ -283,21 +283,21 @@ export interface RunHost {
    * the `id` in the `question-asked` event. Returns "unknown" if no question with this id is waiting in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
-  /** Stops the live run of a conversation in this process. Any start or resume that waits for this run can then begin. */
+  /** Stops the live run of a conversation in this process. Any start or resume that is waiting for this run can then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /**
-   * Ends a suspended run with the status "stopped-by-user". Calls that are waiting for an approval are denied, and calls that are waiting
-   * for a result are interrupted. Does not need the run's options.
+   * Ends a suspended run with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for a result are interrupted.
+   * Does not need the run's options.
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
-   * Deletes a conversation with all its journals. Stop a live run first; `remove` then waits for it to end. Answers
+   * Deletes a conversation and all its journals. Stop a live run first; `remove` then waits for it to end. Answers
    * "unknown" if the conversation does not exist.
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**
-   * Lists the store's conversations, in any order. Use it, for example, to remove conversations that were not used for a long
-   * time. Throws LoopError "invalid-option" if the store has no method `list`.
+   * Lists the store's conversations, in any order. Use it, for example, to remove conversations that have not been used for a
+   * long time. Throws LoopError "invalid-option" if the store has no method `list`.
    */
   list(): AsyncIterable<StoredListing>;
   /** Returns a conversation's state, or undefined if the conversation does not exist. */

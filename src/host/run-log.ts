@@ -33,7 +33,7 @@ function addFields(value: object, todo: unknown[]): number {
   }
 }
 
-/** A position in a log: an entry's index, and the number of characters of that entry that were read. */
+/** A position in a log: an entry's index, and the number of characters already read from that entry. */
 export interface LogCursor {
   entry: number;
   offset: number;
@@ -130,7 +130,7 @@ interface MadeItem {
 const idPattern = /^([a-z0-9]+)-(\d{1,15})(?:-(\d{1,15}))?$/;
 
 /**
- * The events of a run since this process began or resumed it, shared by all readers. Each reader only has a cursor into the log,
+ * The events of a run since this process began or resumed it, shared by all readers. Each reader has only a cursor into the log,
  * so a slow reader needs no buffer.
  */
 export class RunLog {

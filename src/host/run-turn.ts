@@ -34,7 +34,7 @@ export class RunTurn {
   isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
-  /** True once `stop` was called. The run's tools may still be cleaning up. */
+  /** True once `stop` has been called. The run's tools may still be cleaning up. */
   isStopping = false;
   /** The message that the run answers. */
   message: UserMessage | undefined;

@@ -23,7 +23,7 @@ export interface ReadStart {
 
 const owned = ["runId", "events", "control", "journal"] as const;
 
-/** Reads the host's own options of a start. Leaves those of `runToolLoop` unchecked, because the run checks them when it begins. */
+/** Reads the host's own options for a start. Leaves those for `runToolLoop` unchecked, because the run checks them when it begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);
@@ -51,7 +51,7 @@ export function readMessage(options: {
   return { message: message === undefined ? undefined : toPageMessage(message), messages };
 }
 
-/** Rejects `prompt`, an option of `generateWithTools` and of other libraries. The error names the option to use instead. */
+/** Rejects `prompt`, which is an option in `generateWithTools` and other libraries. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
   if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);

@@ -34,13 +34,13 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts the events of a run to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. A
+ * Converts a run's events to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. A
  * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each event has
  * an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message. If the source
  * throws, the last event is `failure`, with a neutral message.
  *
- * The source is read only as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run
- * of a host continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * The source is read only as fast as the stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's
+ * run continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const stream = toEventStream(streamToolLoop({ provider, tools, messages }));
@@ -50,7 +50,7 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
 }
 
 /**
- * Returns a web `Response` with the events of a run. If the source is undefined or has no more events, the status is 204, after
+ * Returns a web `Response` with a run's events. If the source is undefined or has no more events, the status is 204, after
  * which an `EventSource` does not reconnect.
  *
  * @example
@@ -61,7 +61,7 @@ export function toEventStreamResponse(source: EventSource | undefined, options: 
 }
 
 /**
- * Sends the events of a run, like `toEventStreamResponse`, but on a node:http response. Also works with Express and Fastify.
+ * Sends a run's events, like `toEventStreamResponse`, but on a node:http response. Also works with Express and Fastify.
  * Resolves when the response has ended or the page has disconnected.
  *
  * @example
@@ -154,7 +154,7 @@ export interface EventRequest {
 const maxIdLength = 100;
 
 /**
- * Returns the id of the last event that a reconnecting page has received, for the option `from` of `host.join`. Reads the header
+ * Returns the id of the last event that a reconnecting page has received, for the `from` option of `host.join`. Reads the header
  * `Last-Event-ID`, which an `EventSource` sends. Without this header, reads the query parameter `offset` of the URL. Returns
  * undefined if the request has no id, an id of more than 100 characters, or the id `-1`, which requests all events.
  *

@@ -36,7 +36,7 @@ export function formatShare(share: number): string {
   return `${Number((100 * share).toPrecision(3))} %`;
 }
 
-/** Returns the time in ISO 8601, or the number itself if it is no valid time. */
+/** Returns the time in ISO 8601, or the number itself if it is not a valid time. */
 export function toIsoTime(at: number): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? String(at) : time.toISOString();
@@ -49,7 +49,7 @@ export function formatTime(at: number): string {
     .replace(/\.\d+Z$/, " UTC");
 }
 
-/** Returns a time such as "2026-11-26 14:05:09", in the time zone of the reader. */
+/** Returns a time such as "2026-11-26 14:05:09", in the reader's time zone. */
 export function formatLocalTime(at: number): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? "" : time.toLocaleString("sv");
@@ -71,7 +71,7 @@ const controls = new RegExp(
   "gu",
 );
 
-/** Returns the text with each control character as its code point, such as ‹U+202E›. */
+/** Returns the text with each control character replaced with its code point, such as ‹U+202E›. */
 export function showControls(text: string): string {
   return text.replace(controls, (control) => `‹U+${(control.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }

@@ -77,7 +77,7 @@ function toModelResult(part: ToolResultPart): unknown {
 
 /**
  * Converts `tool({ description, inputSchema, execute })` from the package `ai`, versions 5, 6 and 7. If the tool has no
- * `execute`, its calls wait for a result from outside, which `outputSchema` validates.
+ * `execute`, its calls wait for an outside result, which `outputSchema` validates.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */

@@ -14,7 +14,7 @@ import {
 } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of the Anthropic SDK, made by `betaZodTool`, `betaTool` or `betaStandardSchemaTool` from
+ * Converts an Anthropic SDK tool made by `betaZodTool`, `betaTool` or `betaStandardSchemaTool` from
  * `@anthropic-ai/sdk/helpers/beta`. A tool that Anthropic defines, such as the memory tool, has no schema.
  *
  * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md

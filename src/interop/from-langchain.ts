@@ -5,7 +5,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { type ForeignSchema, type ForeignTool, methodOf, toContentResult } from "./foreign-tool.ts";
 
 /**
- * Converts `tool(func, { name, description, schema })` or an instance of StructuredTool from `@langchain/core/tools`. Invokes the
+ * Converts `tool(func, { name, description, schema })` or a StructuredTool instance from `@langchain/core/tools`. Invokes the
  * tool with the whole call, as LangChain's agents do. The tool then returns a ToolMessage, which may have an artifact.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools

@@ -8,7 +8,7 @@ import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMap
 import { compileLinearRegExp, type LinearRegExp } from "../shared/linear-regexp.ts";
 
 /**
- * Creates a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
+ * Creates a Standard Schema from a JSON Schema that uses draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
  * 2020-12. A valid value is returned unchanged: nothing is converted, and `default` is not applied. The type argument is the type
  * of a valid value.
  *
@@ -66,7 +66,7 @@ const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 /** The maximum length of an address, such as a `$id` or `$ref`, in characters, because resolving a long address is slow. */
 const maxAddressLength = 2_000;
 
-/** The maximum nesting of schema parts with a `$id`, because `dereference` reads the inner parts twice as often at each level. */
+/** The maximum nesting depth of schema parts with a `$id`, because `dereference` reads the inner parts twice as often at each level. */
 const maxNested = 8;
 
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
@@ -189,7 +189,7 @@ function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
 
 type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** The maximum number of characters in all patterns of a schema together. Compiling may take 50 microseconds per character. */
+/** The maximum total number of characters in a schema's patterns. Compiling may take 50 microseconds per character. */
 const maxCharacters = 20_000;
 
 function readPatterns(

@@ -32,7 +32,7 @@ export interface Ports {
   follow(part: Schema): unknown;
   patternOf(expression: string): LinearRegExp | undefined;
   keysOf(value: object): readonly string[];
-  /** Returns the JSON text of a value. Equal values have equal texts, whatever the order of their keys. */
+  /** Returns the JSON text of a value. Equal values have equal text, regardless of key order. */
   textOf(value: object): string;
   readonly tracksEvaluated: boolean;
   readonly isDraft4: boolean;
@@ -105,7 +105,7 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
 
 /**
  * Returns a keyword's limit, or NaN if it is invalid. A check fails only if a comparison with the limit is true, which is never the case for
- * NaN, so an invalid limit refuses no value.
+ * NaN, so an invalid limit rejects no values.
  */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;

@@ -15,7 +15,7 @@ import { compileForeignSchema, compileSchema, toStandardSchema } from "./from-js
  *
  * Throws LoopError "invalid-schema" for an invalid schema. The documentation of `fromJsonSchema` lists which schemas are invalid.
  * If an invalid schema appears later, `definitions()` throws the error, and the run ends as "hook-failed". In a registry with
- * `validate`, `definitions()` does not throw. Instead, the first call of a tool with an invalid schema fails with an issue.
+ * `validate`, `definitions()` does not throw. Instead, the first call to a tool with an invalid schema fails with an issue.
  * Throws LoopError "invalid-option" if the argument is neither a list of tools nor a registry.
  *
  * @example

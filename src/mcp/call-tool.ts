@@ -11,11 +11,11 @@ import { checkAnswer } from "./read-server.ts";
 import { type McpCallParams, type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 /**
- * Converts the result of an MCP tool call. The data of the result is the structured content, or else all text blocks joined with line
+ * Converts the result of an MCP tool call. The result's data is the structured content, or else all text blocks joined with line
  * breaks, or else null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a line of
  * text. Text that only repeats the structured content is omitted.
  *
- * With `isError`, the result is a failure, whose message contains the text and the structured content, and whose content are the images and
+ * With `isError`, the result is a failure, whose message contains the text and the structured content, and whose content is the images and
  * files. `_meta` becomes the `metadata` of the result, which only listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
@@ -115,8 +115,8 @@ function unknownPart(type: string): ContentPart {
 }
 
 /**
- * The longest timeout that timers allow, in milliseconds. Replaces the SDK's timeout of 60 seconds, because the timeouts of the
- * loop apply.
+ * The longest timeout that timers allow, in milliseconds. Replaces the SDK's timeout of 60 seconds, because the loop's timeouts
+ * apply.
  */
 export const maxMs: number = 2 ** 31 - 1;
 
@@ -127,7 +127,7 @@ interface McpCallTarget {
   readonly recover: Recover;
 }
 
-/** Connects the client again. Resolves with false if this was not possible. */
+/** Connects the client again. Resolves to false if this was not possible. */
 export type Recover = (error: unknown) => Promise<boolean>;
 
 export async function callTool(target: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {

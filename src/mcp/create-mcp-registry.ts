@@ -24,7 +24,7 @@ import {
   toTraits,
 } from "./mcp-client.ts";
 
-/** Wraps `act` so that it never runs twice at the same time. All calls that arrive while it runs share one further run. */
+/** Wraps `act` so that it never runs twice at the same time. All calls that arrive while it runs share one additional run. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -136,7 +136,7 @@ async function waitFor(listing: Promise<void>, signal: AbortSignal, maxMs: numbe
  */
 const cooldownMs = 100;
 
-/** The tools of one MCP server. If the server's tools change, a live run uses the new tools from its next iteration on. */
+/** The tools of one MCP server. If the server's tools change, a live run uses the new tools, starting with its next iteration. */
 export interface McpRegistry extends ToolRegistry {
   /** Requests the list of tools again. If the client fails, rejects with the client's error and keeps the current tools. */
   refresh(): Promise<void>;
@@ -149,7 +149,7 @@ export interface McpRegistry extends ToolRegistry {
  * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If
  * two servers have tools with the same names, set a `prefix`.
  *
- * The timeouts of the loop apply to a call, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
+ * The loop's timeouts apply to calls, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
  * becomes a `tool-progress` event. A cancelled call is also cancelled on the server. The server validates the arguments. A call
  * fails if the server returns an error, if the connection closes, or if the result has `isError` or does not match the output
  * schema.
@@ -218,7 +218,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   };
 }
 
-/** Resolves with true if the client is connected again. Reports errors. */
+/** Resolves to true if the client is connected again. Reports errors. */
 async function reconnect(settings: McpSettings, refresh: () => Promise<void>, error: unknown): Promise<boolean> {
   try {
     if (settings.reconnect === undefined) throw error;
@@ -312,7 +312,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Passes an error to `onError`. Ignores what `onError` itself throws, because there is nowhere else to report it. */
+/** Passes an error to `onError`. Ignores errors from `onError` itself, because there is nowhere else to report it. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

@@ -37,7 +37,7 @@ export interface McpCallParams {
   _meta?: Record<string, unknown>;
 }
 
-/** The options of a request to an MCP server. Times are in milliseconds. */
+/** The options for a request to an MCP server. Times are in milliseconds. */
 export interface McpRequestOptions {
   signal?: AbortSignal;
   timeout?: number;
@@ -63,7 +63,7 @@ interface McpClientBase {
   removeRequestHandler?(method: string): void;
 }
 
-/** The class `Client` of version 1 of the MCP SDK, from `@modelcontextprotocol/sdk`. */
+/** The class `Client` from version 1 of the MCP SDK, `@modelcontextprotocol/sdk`. */
 export interface McpClientV1 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions): Promise<McpToolPage>;
   callTool(params: McpCallParams, resultSchema: undefined, options: McpRequestOptions): Promise<object>;
@@ -71,23 +71,23 @@ export interface McpClientV1 extends McpClientBase {
   setNotificationHandler(schema: object, handler: () => void): void;
 }
 
-/** The class `Client` of version 2 of the MCP SDK, from `@modelcontextprotocol/client`. */
+/** The class `Client` from version 2 of the MCP SDK, `@modelcontextprotocol/client`. */
 export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Subscribes to notifications. Only clients of version 2 have this method, so the registry uses it to detect the version. */
+  /** Subscribes to notifications. Only version 2 clients have this method, so the registry uses it to detect the version. */
   listen(filter: object): Promise<object>;
 }
 
-/** A client of the MCP SDK: from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
+/** An MCP SDK client, from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
 function isVersion2(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** True if the client is connected. Callers check this first, because an unconnected client of version 2 reports a server without tools. */
+/** True if the client is connected. Callers check this first, because an unconnected version 2 client reports a server without tools. */
 export function isConnected(client: Pick<McpClient, "transport">): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
@@ -184,8 +184,8 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
 }
 
 /**
- * Which annotations of a tool to use: "stated" uses the annotations that the server sends, "assumed" also uses the defaults of the
- * specification, and "ignored" uses no annotations.
+ * Which of a tool's annotations to use: "stated" uses the annotations that the server sends, "assumed" also uses the specification's defaults,
+ * and "ignored" uses no annotations.
  */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
@@ -231,8 +231,8 @@ export interface McpRegistryOptions {
   /** Text to put in front of each tool name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default: no prefix. */
   readonly prefix?: string | undefined;
   /**
-   * Which annotations of the tools to use. "stated": only hints that the server sends. "assumed": also the defaults of the
-   * specification, so each call to a tool without hints needs approval. "ignored": no annotations, for servers that you do not
+   * Which of the tools' annotations to use. "stated": only hints that the server sends. "assumed": also the specification's defaults, so
+   * each call to a tool without hints needs approval. "ignored": no annotations, for servers that you do not
    * trust. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;

@@ -68,7 +68,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Removes fields with a wrong type, so that an invalid hint has no effect. */
+/** Removes fields of the wrong type, so that an invalid hint has no effect. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {

@@ -57,7 +57,7 @@ const maxTypes = 5;
 const maxErrorLength = 1_000;
 
 /**
- * Creates a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in parts.
+ * Creates a source for `createResultCache` from `turnwright/cache`, with which the model reads the text resources of an MCP server in parts.
  * The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a resource is its
  * URI, for example from a resource link in a tool result. If the model reads the name of the source as an id, it gets the list of
  * resources.

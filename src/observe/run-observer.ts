@@ -67,7 +67,7 @@ export interface RunObserver {
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
   /** Called for each attempt to run a tool, and for each part of a generator. Must call `execute` and return its result. */
   runTool<Value>(call: Pick<ToolContext, "callId">, execute: () => Value): Value;
-  /** Called when a tool call starts a nested run. Returns the function that creates the observer of that run. */
+  /** Called when a tool call starts a nested run. Returns the function that creates that run's observer. */
   nest(call: Pick<ToolContext, "callId" | "name">): StartObserving;
   /**
    * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was sent.

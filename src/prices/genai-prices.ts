@@ -104,7 +104,7 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 }
 
 /**
- * Creates the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
+ * Creates the `pricing` option from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
  * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices
  * are fetched unless you call `updatePrices` from that package.
  *
@@ -133,8 +133,8 @@ export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
 }
 
 /**
- * Returns a function that takes the id of a provider and the name of a model, and returns the size of the model's context window
- * in tokens. The size comes from the catalogue in `@pydantic/genai-prices`, and nothing is fetched. The window has to hold the
+ * Returns a function that takes a provider id and a model name, and returns the size of the model's context window in
+ * tokens. The size comes from the catalogue in `@pydantic/genai-prices`, and nothing is fetched. The window has to hold the
  * input and the answer.
  *
  * The function returns `undefined` if the catalogue does not know the provider, the model or the size. A provider is looked up by

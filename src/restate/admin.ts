@@ -3,11 +3,11 @@
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 
-/** How long to repeat a failed request, and the time between two tries, in milliseconds. */
+/** How long to repeat a failed request, and the time between two attempts, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
-/** The time limit of a request, in milliseconds. Restate may never answer a request that arrived while it was crashing. */
+/** The time limit for a request, in milliseconds. Restate may never answer a request that arrived while it was crashing. */
 const answerMs = 5_000;
 
 /**
@@ -30,7 +30,7 @@ export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
 
-  /** Creates a client of the admin API at `url`. All requests end when `signal` fires. */
+  /** Creates a client for the admin API at `url`. All requests end when `signal` fires. */
   constructor(url: string, signal: AbortSignal) {
     this.#url = url.replace(/\/+$/, "");
     this.#signal = signal;
@@ -42,7 +42,7 @@ export class Admin {
   }
 
   /**
-   * Registers the URL of the handlers in Restate. Restate calls this URL. The first calls may fail, for example because the load
+   * Registers the handlers' URL in Restate. Restate calls this URL. The first calls may fail, for example because the load
    * balancer does not know this worker yet, so the registration is repeated. Repeating the registration does no harm.
    */
   async register(uri: string): Promise<void> {

@@ -45,7 +45,7 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "start", { loop, input });
   }
 
-  /** Begins an execution of a run. Rejects with a FailedRun if the run has failed. */
+  /** Begins an execution of a run. Rejects with FailedRun if the run has failed. */
   async begin(runId: string, claim: number): Promise<Begun> {
     const { workerId: worker } = this.#options;
     const begun = await this.#change<Begun | FailedBefore>(runId, "begin", { worker, claim });
@@ -157,7 +157,7 @@ export class RestateStore implements DurableStore {
     this.#options.onChange(runId, true);
   }
 
-  /** Returns the runs of this worker that have received messages since the previous call. */
+  /** Returns this worker's runs that have received messages since the previous call. */
   takeNotified(): Promise<readonly string[]> {
     return this.#request(this.#options.names.workers, { key: this.#options.workerId, handler: "take", parameter: null });
   }

@@ -14,7 +14,7 @@ export interface RunHead {
   readonly execution: number;
   /** The id of the worker that began the last execution. */
   readonly worker?: string | undefined;
-  /** The number that this worker has given to the last execution. */
+  /** The number that this worker gave to the last execution. */
   readonly claim?: number | undefined;
   /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
   readonly stalls: number;
@@ -82,7 +82,7 @@ function addEvents(ctx: ObjectContext, head: RunHead, fresh: readonly string[]):
   return { ...head, next, chunks: head.chunks + 1, tail: [] };
 }
 
-/** Returns records from the position `from` on. Returns at least one, and stops after about a million characters. */
+/** Returns records, starting with the position `from`. Returns at least one, and stops after about a million characters. */
 export async function readRecords(ctx: ObjectSharedContext, from: number): Promise<readonly StepRecord[]> {
   const head = await readHead(ctx);
   const found: StepRecord[] = [];
@@ -102,7 +102,7 @@ export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly st
 }
 
 /**
- * Returns texts in the order of `ids`. Returns at least one text, and stops when the texts have a million characters together.
+ * Returns texts in the order of `ids`. Returns at least one, and stops when they have a million characters in total.
  */
 export async function readTexts(
   ctx: ObjectSharedContext,

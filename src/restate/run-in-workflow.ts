@@ -16,14 +16,14 @@ import {
 
 const waitsState = "turnwright waits";
 
-/** The context of the handler `run` of a workflow: `WorkflowContext` of `@restatedev/restate-sdk`. */
+/** The context of a workflow's `run` handler: `WorkflowContext` from `@restatedev/restate-sdk`. */
 export interface RestateContext extends SharedContext {
   run(name: string, action: () => unknown): PromiseLike<unknown>;
   set(name: string, value: unknown): void;
   sleep(ms: number): unknown;
 }
 
-/** The context of a shared handler of a workflow: `WorkflowSharedContext` of `@restatedev/restate-sdk`. */
+/** The context of a workflow's shared handler: `WorkflowSharedContext` from `@restatedev/restate-sdk`. */
 export interface SharedContext {
   readonly key: string;
   get(name: string): PromiseLike<unknown>;
@@ -32,7 +32,7 @@ export interface SharedContext {
 }
 
 /**
- * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run continues.
+ * Runs the loop in the `run` handler of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run continues.
  * While the run is waiting for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call `readWaits` and
  * `sendAnswer`. Do not use `ctx` for anything else while the loop runs. Throws an error on Node 20.
  *
@@ -128,14 +128,14 @@ function nameOf({ id, attempt }: ShownWait): string {
   return `answer/${id}/${attempt}`;
 }
 
-/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function in a shared handler of the workflow. */
+/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function in one of the workflow's shared handlers. */
 export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[]> {
   return (await (ctx as WorkflowSharedContext).get<readonly ShownWait[]>(waitsState)) ?? [];
 }
 
 /**
- * Sends an answer that a workflow is waiting for. The first answer counts. Ends the handler with a TerminalError if the workflow is not
- * waiting for the answer, or already has it. Call this function in a shared handler of the workflow.
+ * Sends an answer that a workflow is waiting for. Only the first answer counts. Ends the handler with a TerminalError if the workflow is not
+ * waiting for the answer, or already has it. Call this function in one of the workflow's shared handlers.
  */
 export async function sendAnswer(ctx: SharedContext, id: string, value: Json): Promise<void> {
   const waits = await readWaits(ctx);

@@ -56,7 +56,7 @@ export const retryPolicy: {
 /** How long Restate stores the answer to a request, in case the request is repeated. */
 const idempotencyRetention = { minutes: 10 };
 
-/** How long after its run a workflow ends at most, in milliseconds. Restate keeps an ended workflow for `retentionMs`. */
+/** The maximum time between the end of a run and the end of its workflow, in milliseconds. Restate keeps an ended workflow for `retentionMs`. */
 const clearLaterMs = 60_000;
 
 export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {

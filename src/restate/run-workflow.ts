@@ -16,7 +16,7 @@ export interface RunWorker extends RunSite {
   readonly loops: ReadonlyMap<string, DurableLoopFields<Json>>;
 }
 
-/** Stops Restate from ending an attempt because a step takes long. turnwright limits each step's time itself. */
+/** Stops Restate from ending an attempt because a step takes a long time. turnwright limits each step's time itself. */
 const inactivityTimeout = { days: 1 };
 const abortTimeout = { hours: 1 };
 

@@ -16,7 +16,7 @@ import { createEndpointHandler } from "@restatedev/restate-sdk";
 
 export interface HandlerServer {
   readonly port: number;
-  /** Ends all connections, and with them all calls from Restate. */
+  /** Closes all connections, which also ends all calls from Restate. */
   stop(): Promise<void>;
 }
 
@@ -59,9 +59,9 @@ export interface WorkerOptions {
   readonly adminUrl: string;
   /** The name of the application. Processes with the same name share their runs. Default "turnwright". */
   readonly name?: string | undefined;
-  /** The port at which Restate calls this worker. Default 9080. With 0, the system chooses a free port. */
+  /** The port on which Restate calls this worker. Default 9080. With 0, the system chooses a free port. */
   readonly port?: number | undefined;
-  /** The address at which this worker listens. Default "127.0.0.1", which only processes on the same machine can reach. */
+  /** The address on which this worker listens. Default "127.0.0.1", which only processes on the same machine can reach. */
   readonly host?: string | undefined;
   /**
    * The URL at which Restate reaches the workers. With several workers, this is a load balancer in front of them. Default
@@ -75,7 +75,7 @@ export interface WorkerOptions {
    * message arrives. Default 10,000.
    */
   readonly suspendMs?: number | undefined;
-  /** How long the records and events of a run are kept after its end, in milliseconds. Default 30 days. */
+  /** How long a run's records and events are kept after it ends, in milliseconds. Default 30 days. */
   readonly retentionMs?: number | undefined;
   /**
    * How long a call such as `status`, `start` or `stop` waits for Restate to answer, in milliseconds. After that, the call rejects.
@@ -241,7 +241,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     return this.settings.answerMs;
   }
 
-  /** Calls `look` again and again, because Restate can only notify processes by calling their handlers. */
+  /** Calls `look` repeatedly, because Restate can only notify processes by calling their handlers. */
   protected override async look<T>(waits: RunWaits, { runId, look, signal }: Looking<T>): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -11,10 +11,10 @@ export interface EventMapper<Chunk> {
   /** Returns the chunks for an event, in order. The array may be empty. */
   map(item: EventItem): readonly Chunk[];
   /**
-   * Returns the last chunks. Called once, after the last event. `failure` contains the error that the source of the events threw.
+   * Returns the last chunks. Called once, after the last event. `failure` contains the error that the event source threw.
    */
   end(failure?: { readonly error: unknown }): readonly Chunk[];
-  /** True if no more chunks follow, even if more events arrive. The source of the events is then closed. */
+  /** True if no more chunks follow, even if more events arrive. The event source is then closed. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -29,7 +29,7 @@ export class ChunkBatches<Chunk> {
   }
 
   /**
-   * Returns the next chunks, at least one, or undefined after the last. If the source of the events throws, the last chunks
+   * Returns the next chunks, at least one, or undefined after the last. If the event source throws, the last chunks
    * describe the error.
    */
   async next(): Promise<readonly Chunk[] | undefined> {
@@ -64,7 +64,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Reads events on demand. Cancelling the stream closes the source of the events. */
+/** Reads events on demand. Cancelling the stream closes the event source. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {

@@ -15,7 +15,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Maps events to entries for both values of the option `from`, although a page gets only some of them. */
+/** Maps events to entries for both values of the `from` option, although a page gets only some of them. */
 export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements EventMapper<Entry<Chunk>> {
   /** The chunks of the current event. `PageRun` adds to the same array. */
   protected readonly out: Entry<Chunk>[] = [];
@@ -30,7 +30,7 @@ export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements E
   /** Adds an event of a nested run. `isSent` is true if this stream has sent the event before. */
   protected abstract addNested(run: Run, event: NestedEvent, isSent: boolean): void;
   /**
-   * True if the call is really over. False if it ends only because its nested run is suspended, so that it continues when the run is
+   * True if the call has really ended. False if it ends only because its nested run is suspended, so that it continues when the run is
    * resumed.
    */
   protected abstract endsCall(run: Run, event: LoopEvents["tool-end"]): boolean;
@@ -79,13 +79,13 @@ export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements E
   }
 }
 
-/** Returns a filter for one value of the option `from`. The filter keeps the entries that a page with this value gets. */
+/** Returns a filter for one value of the `from` option. The filter keeps the entries that a page with this value gets. */
 export function audienceOf({ from }: { readonly from?: "start" | "live" | undefined }): (entry: Entry<unknown>) => boolean {
   const skipped = from === "live" ? "recalled" : "again";
   return ({ audience }) => audience !== skipped;
 }
 
-/** Returns a mapper that makes only the chunks for one value of the option `from`. */
+/** Returns a mapper that makes only the chunks for one value of the `from` option. */
 export function selectChunks<Chunk>(
   mapper: EventMapper<Entry<Chunk>>,
   options: { readonly from?: "start" | "live" | undefined },

@@ -10,7 +10,7 @@ import { mayBeDiscarded } from "./page-values.ts";
  */
 export type Audience = "all" | "recalled" | "again";
 
-/** A chunk, with the pages that get it. Its position in a stream does not depend on the option `from`. */
+/** A chunk, with the pages that get it. Its position in a stream does not depend on the `from` option. */
 export interface Entry<Chunk> {
   readonly chunk: Chunk;
   readonly audience: Audience;
@@ -26,7 +26,7 @@ interface Hold<Chunk> {
   readonly isRecalled: boolean;
 }
 
-/** A part of text from the model or a tool, or of reasoning. */
+/** A part of the text from the model or a tool, or of reasoning. */
 export interface TextPart {
   readonly kind: "text" | "reasoning";
   readonly id: string;
@@ -40,7 +40,7 @@ interface Texts {
   readonly parts: number;
   /** The id of the first text part of this stream. */
   readonly said: string | undefined;
-  /** The id of the message that the calls of this stream belong to. */
+  /** The id of the message to which this stream's calls belong. */
   readonly parent: string | undefined;
 }
 
@@ -89,7 +89,7 @@ export interface DiscardedText {
   readonly iteration: number;
   /** The id of the first text part. Undefined if no text was sent. */
   readonly said: string | undefined;
-  /** A suffix for the id that no other discarded text of the iteration has. */
+  /** A suffix that distinguishes the id from those of other discarded text in the iteration. */
   readonly mark: string;
   /** False if the page has nothing to discard. */
   readonly isShown: boolean;
@@ -177,7 +177,7 @@ export abstract class PageRun<Chunk> {
     this.options = options;
   }
 
-  /** Handles the events that each protocol shows in its own way. */
+  /** Handles the events that each protocol shows differently. */
   protected abstract readonly handlers: Handlers;
   protected abstract stepChunk(type: "start" | "end", iteration: number): Chunk;
   protected abstract textId(kind: TextPart["kind"], iteration: number, part: number): string;
@@ -186,7 +186,7 @@ export abstract class PageRun<Chunk> {
   protected abstract dataChunk(call: PageCall, part: Extract<EmittedPart, { readonly type: "data" }>): Chunk;
   protected abstract callStart(call: PageCall): Chunk;
   protected abstract callDelta(call: PageCall, text: string): Chunk;
-  /** Returns the chunks for the complete arguments. `isNew` is true if no part of them was sent. */
+  /** Returns the chunks for the complete arguments. `isNew` is true if no part of them has been sent. */
   protected abstract callReady(call: PageCall, isNew: boolean): readonly Chunk[];
   /** Sends a call's outcome. */
   protected abstract callEnd(call: PageCall, ended: Ended): void;
@@ -212,7 +212,7 @@ export abstract class PageRun<Chunk> {
     (this.#handlers[event.type] ?? this.handlers[event.type])?.(event);
   }
 
-  /** Ends all open parts. `end` is undefined if the events broke off. */
+  /** Ends all open parts. `end` is undefined if the events ended early. */
   close(end: LoopEvents["run-end"] | undefined): void {
     this.audience = "all";
     this.#endAllEmitted();
@@ -344,7 +344,7 @@ export abstract class PageRun<Chunk> {
     if (!call.isUnreadable) this.complete(call);
   }
 
-  /** Sends the complete arguments if they were not sent yet. */
+  /** Sends the complete arguments if they have not been sent yet. */
   protected complete(call: PageCall): void {
     const isNew = call.state === "new";
     if (isNew) this.begin(call, "ready");

@@ -32,7 +32,7 @@ export interface PageCost {
 
 export const noCost: PageCost = /* @__PURE__ */ Object.freeze({ streams: 0, usage: noUsage, costUSD: 0 });
 
-/** Adds the usage and the cost of an iteration or a compaction. Returns the same object for a compaction without a request. */
+/** Adds the usage and cost of an iteration or compaction. Returns the same object for a compaction without a request. */
 export function addToCost(before: PageCost, event: SpendingEvent): PageCost {
   if (event.provider === undefined) return before;
   const { usage, costUSD } = event;
@@ -44,7 +44,7 @@ export function addToCost(before: PageCost, event: SpendingEvent): PageCost {
 }
 
 /**
- * True if a recorded retry may still discard the message of a replayed iteration. A page must not show such a message yet. A
+ * True if a recorded retry may still discard a replayed iteration's message. A page must not show such a message yet. A
  * message with a call that has run is never discarded.
  */
 export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"]): boolean {
@@ -58,7 +58,7 @@ export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean
   return waiting.has(outcome);
 }
 
-/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of a question, such as `#2`. */
+/** Returns the ids of the outer calls and the call itself, joined by "/". Omits the number of a question, such as `#2`. */
 export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
@@ -79,7 +79,7 @@ export type UIFailure =
   | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
   /** A call did not complete. `result` is the result that the model gets. */
   | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
-  /** The source of the events threw `error`, or ended before the end of the run. */
+  /** The event source threw `error`, or ended before the run did. */
   | { readonly kind: "thrown"; readonly error: unknown };
 
 /** Returns the message that the page shows for a failure. */

@@ -45,12 +45,12 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
 }
 
 /**
- * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, and recursive code would overflow the stack on
+ * The maximum nesting depth of arrays and objects. JSON.parse allows millions of levels, and recursive code would overflow the stack on
  * such a body.
  */
 const maxLevels = 200;
 
-/** The limits for the body of a request. */
+/** The limits for a request body. */
 export interface BodyLimits {
   /** The maximum size of the body in bytes. Pages send their whole history in each request. Default 1,000,000. */
   readonly maxBytes?: number | undefined;

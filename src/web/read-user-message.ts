@@ -18,13 +18,13 @@ export interface RequestLimits extends BodyLimits {
   /** The maximum number of files in the new message. Default 10. */
   readonly maxFiles?: number | undefined;
   /**
-   * Set to true to allow http(s) URLs of files. The library does not fetch these URLs, but the model service or your tools may
+   * Set to true to allow http(s) URLs for files. The library does not fetch these URLs, but the model service or your tools may
    * fetch them. Default false: only data URLs are allowed.
    */
   readonly allowWebUrls?: boolean | undefined;
 }
 
-/** A user message as a page sent it. */
+/** A user message as sent by a page. */
 export interface PageMessage extends UserMessage {
   /**
    * The id of the answer that the page replaces with a new answer to this message, or true if the page replaces an answer with an unknown

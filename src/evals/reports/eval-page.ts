@@ -37,8 +37,8 @@ export interface EvalPageOptions extends ReportOptions {
 
 /**
  * Returns a report as an HTML page: a table of cases and trials, with filters. A trial opens its checks with their reasons, its ending and
- * cost, and a link to the page of its runs if these were kept. The page works without a network, and its policy forbids it to load
- * anything. All texts of cases, checks and models are shown as text only.
+ * cost, and a link to the page for its runs if these were kept. The page works without a network, and its policy forbids it to load
+ * anything. All text from cases, checks and models is shown as plain text.
  *
  * @example
  * await writeFile("evals.html", renderEvalPage(report));
@@ -182,8 +182,8 @@ function writeCheck({ name, pass, score, reason }: CheckReport): string {
 }
 
 /**
- * Returns a link to a trial's page. The link is relative, so that the folder can be moved, and encoded, so that it cannot be another kind
- * of link. For a page outside this folder, returns its path instead, because the page may not be moved along.
+ * Returns a link to a trial's page. The link is relative, so that the folder can be moved, and encoded, so that it cannot be a different
+ * kind of link. For a page outside this folder, returns its path instead, because that page may not be moved with it.
  */
 function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
   if (page === undefined || directory === undefined) return "";

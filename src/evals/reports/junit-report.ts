@@ -13,7 +13,7 @@ import {
 } from "./report-texts.ts";
 
 /**
- * Returns a report in the XML format of JUnit: a test for each case, with the failed checks of each trial, also if the case has passed. A
+ * Returns a report in JUnit's XML format: a test for each case, with each trial's failed checks, even if the case passed. A
  * case has an error instead of a failure if trials could not be judged. Rates, tokens and costs are properties. Control characters are
  * shown as code points.
  *

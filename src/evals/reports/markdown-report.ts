@@ -36,8 +36,8 @@ const maxRows = 80;
 const maxOpenRows = 20;
 
 /**
- * Returns a report as Markdown: the verdict, a table of cases with failed and flaky ones first, and the reasons of failed checks with the
- * question and the answer. All texts are in code, so a viewer shows their Markdown, HTML and mentions as plain characters.
+ * Returns a report as Markdown: the verdict, a table of cases with failed and flaky ones first, and the reasons for failed checks with the
+ * question and the answer. All text is in code, so a viewer shows their Markdown, HTML and mentions as plain characters.
  *
  * @example
  * await appendFile(process.env.GITHUB_STEP_SUMMARY, toMarkdownReport(report));

@@ -99,7 +99,7 @@ export class ConversationRuns {
     });
   }
 
-  /** Returns a run's state if it only waits for decisions or results. Returns undefined if it is working. */
+  /** Returns a run's state if it is only waiting for decisions or results. Returns undefined if it is working. */
   async findWaiting({ runId }: LastRun): Promise<JournalInspection | undefined> {
     const state = await this.#loop.status(runId);
     return state !== undefined && (await isWaiting(this.#engineOf(), runId, state)) ? state : undefined;
@@ -111,7 +111,7 @@ export class ConversationRuns {
     return this.endsSoon(run);
   }
 
-  /** Waits for the end of a run that is being stopped. Returns false if the run does not end soon. */
+  /** Waits for a run that is being stopped to end. Returns false if the run does not end soon. */
   endsSoon({ runId }: LastRun): Promise<boolean> {
     return this.#endsWithin(runId, this.#engineOf().answerMs);
   }

@@ -57,7 +57,7 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
-/** Statuses of failed runs. After these, sending the same message again starts another try. */
+/** Statuses of failed runs. After these, sending the same message again starts a new attempt. */
 const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user", "empty-response"]);
 
 type PlacedInput = Omit<RunInput, "id" | "input">;

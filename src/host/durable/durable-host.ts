@@ -13,7 +13,7 @@ import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 /** A run's options, as returned by a durable host's function `options`. */
 export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
-/** The argument of the function `options` of a durable host. */
+/** The argument to a durable host's function `options`. */
 export interface DurableRunInput<Input = Json> {
   /** The conversation's id. */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface DurableRunInput<Input = Json> {
   readonly input: Input;
 }
 
-/** The definition of a durable host. `T` is the union of its tools' types. `Input` is the type of the option `input` of `start`. */
+/** The definition of a durable host. `T` is the union of its tools' types. `Input` is the type of the `input` option of `start`. */
 export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Input = Json> {
   /** The host's name. Keep the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
@@ -43,8 +43,8 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
-   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one always stays. A start removes the
-   * stored data of older runs. An older run stays if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept,
+   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one is always kept. A start removes
+   * the stored data of older runs. An older run is kept if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept,
    * as long as the engine keeps them.
    */
   readonly keepRuns?: KeepRuns | undefined;
@@ -82,7 +82,7 @@ export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
 export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool> {
   /** The conversation's id, a slash, and the run's number, counted from 1. */
   readonly runId: string;
-  /** Waits for the end of the run, for days if necessary. */
+  /** Waits for the run to end, for days if necessary. */
   result(): Promise<DurableResult<Output, T>>;
   /** Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`. */
   join(options?: DurableJoinOptions): HostedStream<T>;
@@ -160,8 +160,8 @@ export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason
   readonly error?: string | undefined;
   /** The calls of the last run that have no outcome yet. */
   readonly pendingCalls: readonly PendingCall[];
-  /** The option `version` of the code that began the last run. */
+  /** The `version` option of the code that began the last run. */
   readonly version: string | undefined;
-  /** The option `version` of the code that most recently executed the last run. */
+  /** The `version` option of the code that most recently executed the last run. */
   readonly lastVersion: string | undefined;
 }

@@ -8,7 +8,7 @@ import type { JournalInspection } from "../../journal/index.ts";
 /** The options that the durable loop sets itself. */
 export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "answers" | "resume";
 
-/** A run's options, as the function `options` of a durable loop returns them. */
+/** A run's options, as returned by a durable loop's function `options`. */
 export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;
 
 /** The definition of a durable loop. `T` is the union of its tools' types. */
@@ -66,7 +66,7 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
    * id exists, nothing is changed, and the answer is "exists".
    */
   start(id: string, input: Input): Promise<"started" | "exists">;
-  /** Waits for the end of a run. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */
+  /** Waits for a run to end. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */
   result(id: string): Promise<DurableResult<Output, T>>;
   /**
    * Continues a run whose `result` rejected, for example after you have deployed corrected code. The run continues from its

@@ -62,7 +62,7 @@ export interface StoredEvent {
   readonly blobs?: { readonly [field: string]: string } | undefined;
 }
 
-/** Moves large fields of an event into `texts`. */
+/** Moves an event's large fields into `texts`. */
 export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredEvent {
   const fields: { [field: string]: unknown } = { ...event };
   const blobs: { [field: string]: string } = {};

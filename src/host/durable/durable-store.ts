@@ -55,7 +55,7 @@ export interface DurableStore {
   mayRepeat(error: unknown): boolean;
   /**
    * Begins an execution of a run. Earlier executions can no longer append events. `claim` increases with each execution in this
-   * process, so that repeating the call does no harm. Rejects with a NotOwner if another process, or a newer execution in this
+   * process, so that repeating the call does no harm. Rejects with NotOwner if another process, or a newer execution in this
    * process, owns the run.
    */
   begin(runId: string, claim: number): Promise<Begun>;
@@ -69,7 +69,7 @@ export interface DurableStore {
   /** Returns the large texts with these ids, or all texts of the run. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
-  /** Returns events from the position `from` on. May return only some of them. */
+  /** Returns events, starting with the position `from`. May return only some of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   /** Sends all messages or, if the call rejects, none. */
   send(runId: string, ...messages: readonly RunMessage[]): Promise<void>;
@@ -89,10 +89,10 @@ export type FoundRun =
   | { readonly state: "live"; readonly error?: undefined }
   /** `readEnd` returns the value that `executeDurableRun` returned, or undefined if the run has been deleted since. */
   | { readonly state: "ended"; readonly error?: undefined; readEnd(): Promise<string | undefined> }
-  /** The run rejected. `error` is the message of its error, and `cause` may be the error itself. */
+  /** The run rejected. `error` is the error's message, and `cause` may be the error itself. */
   | { readonly state: "failed"; readonly error: string; readonly cause?: unknown };
 
-/** The workflow engine of a durable loop, as this process's worker offers it. */
+/** A durable loop's workflow engine, as provided by this process's worker. */
 export interface DurableEngine {
   readonly store: DurableStore;
   /** How long a loop's or host's method waits for the engine to answer, in milliseconds. */
@@ -102,14 +102,14 @@ export interface DurableEngine {
   /** Finds a run. Returns undefined if the loop has no run with this id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
-  /** Calls `look` now, and again each time that the run may have ended. Resolves to the first value that `look` returns. */
+  /** Calls `look` now, and again whenever the run may have ended. Resolves to the first value that `look` returns. */
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
   /** Deletes everything about runs that have ended or failed. Live runs, and ids without a run, are left alone. */
   remove(ids: readonly string[]): Promise<void>;
   /**
-   * Calls `look` now, and again each time that the run may have changed. Resolves to the first value that `look` returns. Rejects when
+   * Calls `look` now, and again whenever the run may have changed. Resolves to the first value that `look` returns. Rejects when
    * the signal fires.
    */
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;

@@ -16,7 +16,7 @@ function isPiece(event: LoopEvent): boolean {
   return rowOf(event).isPiece === true;
 }
 
-/** Returns an event's place in its run. A replay emits the same events at the same places. */
+/** Returns an event's place in its run. A replay emits the same events in the same places. */
 function placeOf(event: LoopEvent): string {
   const { type, iteration, path = [] } = event;
   const call = "callId" in event ? event.callId : "";
@@ -64,7 +64,7 @@ export class EventWriter {
     return this.#isFenced;
   }
 
-  /** Begins an execution of a run. Rejects with a NotOwner if this execution does not own the run. */
+  /** Begins an execution of a run. Rejects with NotOwner if this execution does not own the run. */
   static async begin(store: DurableStore, runId: string, claim: number): Promise<EventWriter> {
     const begun = await store.begin(runId, claim);
     const writer = new EventWriter(store, runId, begun);
@@ -186,7 +186,7 @@ function isPause(event: LoopEvent): boolean {
   return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";
 }
 
-/** True for a delta of a stream from the model. `tool-progress` and `tool-emit` belong to a tool call. */
+/** True for a delta from a model stream. `tool-progress` and `tool-emit` belong to a tool call. */
 function isText({ type }: LoopEvent): boolean {
   return type.endsWith("-delta");
 }

@@ -50,19 +50,19 @@ export interface Resting {
   /** How long an execution waits before it ends, in milliseconds. */
   readonly afterMs: number;
   /**
-   * Notes that the execution is about to end, so that any new message begins another execution. With `isResting: false`, takes the
-   * note back. Returns false if a newer execution has begun.
+   * Notes that the execution is about to end, so that any new message begins another execution. With `isResting: false`, withdraws the
+   * note. Returns false if a newer execution has begun.
    */
   note(execution: number, isResting: boolean): Promise<boolean>;
 }
 
 export interface DurableExecution {
   readonly runId: string;
-  /** `options` is called after the execution has begun, so that an error of `options` ends this execution. */
+  /** `options` is called after the execution has begun, so that an error from `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
   /** The run's input, as JSON. Default: the input that is stored. */
   readonly input?: string | undefined;
-  /** Fires when the engine has given up this execution. The engine may then have begun another execution of the run. */
+  /** Fires when the engine has given up on this execution. The engine may then have begun another execution of the run. */
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: ((execution: number) => void) | undefined;
   readonly resting?: Resting | undefined;
@@ -71,7 +71,7 @@ export interface DurableExecution {
 export type ExecutionEnd =
   /** `facts` are the `RunFacts` of the run as JSON. */
   | { readonly kind: "ended"; readonly facts: string }
-  /** This execution was given up, or a newer execution has begun. */
+  /** The engine gave up on this execution, or a newer execution has begun. */
   | { readonly kind: "abandoned" }
   /** The run is waiting for a message, or for a wait to expire at `until`, in milliseconds since 1970. */
   | { readonly kind: "resting"; readonly until: number | undefined };

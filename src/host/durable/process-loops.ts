@@ -64,7 +64,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   }
 }
 
-/** The functions of an entry that define loops and hosts. */
+/** An entry's functions that define loops and hosts. */
 export interface Definers {
   defineDurableLoop<Input, Output = unknown, T extends Tool = Tool>(
     fields: DurableLoopFields<Input, Output, T>,

@@ -19,7 +19,7 @@ export interface ReadRun {
   inspect(): Promise<JournalInspection | undefined>;
 }
 
-/** Wraps a generator, because a generator's own `return` would wait until a pending call of `next` has settled. */
+/** Wraps a generator, because a generator's own `return` would wait until a pending call to `next` has settled. */
 export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
@@ -153,7 +153,7 @@ export function readPlace(id: string | undefined): { readonly number: number; re
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };
 }
 
-/** Returns the position after the event with the id `from`, or 0 if `from` belongs to another run. */
+/** Returns the position after the event with the id `from`, or 0 if `from` belongs to a different run. */
 export function toSeq(from: string | undefined, number: number): number {
   const place = readPlace(from);
   return place?.number === number ? place.seq + 1 : 0;

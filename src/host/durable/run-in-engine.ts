@@ -21,7 +21,7 @@ export interface WaitingRun {
   /** Publishes what the run is waiting for. An empty list means that it is not waiting. */
   show(waits: readonly ShownWait[]): PromiseLike<void>;
   /**
-   * Waits for an answer to one of the waits, at most for `limitMs`. After that time, or if the run is to end, returns no answers.
+   * Waits for an answer to one of the waits, for at most `limitMs`. After that time, or if the run is to end, returns no answers.
    */
   receive(waits: readonly ShownWait[], limitMs: number | undefined): PromiseLike<Answers>;
 }
@@ -78,7 +78,7 @@ export function firstEnd(waits: readonly Wait[]): number | undefined {
 }
 
 /**
- * How a step is stored. `text` is the JSON text of the result, and `failed` the message of an error. The error itself is not thrown,
+ * How a step is stored. `text` is the result as JSON text, and `failed` is an error message. The error itself is not thrown,
  * because an engine would replay or repeat it: the loop decides what happens after an error, and a new execution must run the step again.
  */
 export type StoredStep = { readonly text: string } | { readonly failed: string };
@@ -87,7 +87,7 @@ export type StoredStep = { readonly text: string } | { readonly failed: string }
 export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pick<WaitingRun, "show" | "receive"> {
   /** The id of the workflow. */
   readonly id: string;
-  /** Fires when the workflow is stopped, or when this execution of it is over. */
+  /** Fires when the workflow is stopped, or when this execution ends. */
   readonly signal: AbortSignal;
   /** Begins a step, or returns its stored result. The engine numbers the steps in the order of these calls. */
   begin(name: string, body: () => Promise<StoredStep>): Step;

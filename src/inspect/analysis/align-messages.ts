@@ -8,7 +8,7 @@ import { isSummary, type MaskedCalls } from "./request-messages.ts";
  * and `nextIndex` a position in the next request. A list of changes is in order, and covers all messages of both requests.
  *
  * - "kept": `count` messages are the same.
- * - "masked": the masking policy has cleared tool results of the message.
+ * - "masked": the masking policy has cleared tool results in the message.
  * - "edited": the message's content is different. "keys-reordered": only the order of the keys is different.
  * - "compacted": fewer messages replace several messages. They may be a summary and the messages before it.
  */

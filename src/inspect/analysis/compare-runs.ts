@@ -7,7 +7,7 @@ import { activeMsOf, activeMsUntil, executionsOf, type RunTotals, totalsOf } fro
 
 type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
 
-/** Two iterations with the same number. One of them is undefined if only the other run has it. */
+/** Two iterations with the same number. One is undefined if only the other run has it. */
 export interface ComparedIteration {
   readonly iteration: number;
   readonly continuation: number;
@@ -169,7 +169,7 @@ class MessageComparison {
 
 /**
  * A call of one iteration, or two calls with the same name and arguments. "added" calls are only in the right run, "removed" calls
- * only in the left one. "changed" calls have another outcome or result.
+ * only in the left one. "changed" calls have a different outcome or result.
  */
 export interface ComparedCall {
   readonly kind: "same" | "changed" | "added" | "removed";

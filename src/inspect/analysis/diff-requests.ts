@@ -17,7 +17,7 @@ export interface ChangedField {
 export interface RequestDifference {
   readonly fields: readonly ChangedField[];
   readonly tools: ToolsDifference | undefined;
-  /** The differences between the system texts, line by line. Undefined if they are the same. */
+  /** The line-by-line differences in the system text. Undefined if they are the same. */
   readonly system: readonly TextPiece[] | undefined;
   readonly messages: readonly MessageChange[];
 }

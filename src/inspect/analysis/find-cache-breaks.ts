@@ -15,7 +15,7 @@ export interface CacheBreak {
   readonly continuation: number;
   /** The request to compare with: the newest earlier request to the same provider and model, or else the previous request. */
   readonly earlier: LoggedIteration;
-  /** True if a request to another provider or model was sent between the two requests. */
+  /** True if a request to a different provider or model was sent between the two requests. */
   readonly isSwitchedBack: boolean;
   readonly afterMs: number;
   /** The causes, in the order in which services read a request. The first cause decides how much is lost. */
@@ -29,8 +29,8 @@ export interface CacheBreak {
   readonly prefixChars: number;
   readonly keptChars: number;
   /**
-   * The number of characters after the first difference. 0 if only settings have changed, because a changed setting breaks the cache of
-   * some services only.
+   * The number of characters after the first difference. 0 if only settings have changed, because a changed setting breaks the cache only
+   * in some services.
    */
   readonly lostChars: number;
   readonly cachedTokens: number | undefined;
@@ -64,7 +64,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   }
 }
 
-/** Compares the request of `step` with an earlier request that is not the previous one. */
+/** Compares the request in `step` with an earlier request that is not the previous one. */
 function compareWith({ request }: LoggedIteration, step: RequestStep): Pick<Before, "sums"> & { readonly step: RequestStep } {
   const before = request?.messages() ?? [];
   const found = before.findIndex((message, at) => !isSameText(message, step.messages[at]));

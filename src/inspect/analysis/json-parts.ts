@@ -5,7 +5,7 @@ import type { Json } from "../../core/index.ts";
 
 const lengths = new WeakMap<object, number>();
 
-/** Returns the number of characters of a value as JSON, or 0 for undefined. */
+/** Returns the length of a value's JSON text in characters, or 0 for undefined. */
 export function jsonLength(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value !== "object" || value === null) return JSON.stringify(value).length;

@@ -3,7 +3,7 @@ import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries } fro
 
 type Scale = "share" | "tokens" | "cost";
 
-/** A curve in the budget plot. Its path begins at the left edge with the amount 0. */
+/** A curve in the budget plot. Its path begins at the left edge, at 0. */
 export interface Curve {
   readonly name: BudgetName;
   /** The axis that the curve uses. The axis "share" shows percentages of a limit. */
@@ -21,7 +21,7 @@ export interface PlotLayout {
   readonly xs: readonly number[];
   readonly xTicks: readonly { readonly x: number; readonly label: string }[];
   readonly yTicks: readonly { readonly y: number; readonly label: string; readonly side: "left" | "right" }[];
-  /** The y position of 100 %, if the plot reaches it. */
+  /** The y position of 100%, if the plot reaches it. */
   readonly limitY: number | undefined;
   readonly curves: readonly Curve[];
 }

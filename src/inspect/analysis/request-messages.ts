@@ -58,9 +58,9 @@ export interface RequestStep {
   readonly request: LoggedRequest;
   /** The iteration with the previous request. Undefined for the first request. */
   readonly previous: LoggedIteration | undefined;
-  /** The first position at which a message of the previous request was replaced or removed. Undefined if all were kept. */
+  /** The first position at which a message from the previous request was replaced or removed. Undefined if all were kept. */
   readonly firstChange: number | undefined;
-  /** The messages of the previous request from `firstChange` on. Empty if `firstChange` is undefined. */
+  /** The previous request's messages, starting with `firstChange`. Empty if `firstChange` is undefined. */
   readonly before: readonly Message[];
   /** All messages of the request. The next step changes this list, so copy it to keep it. */
   readonly messages: readonly Message[];

@@ -10,9 +10,9 @@ export interface RunTotals {
   readonly cachedTokens: number | undefined;
   readonly outputTokens: number;
   readonly tokens: number;
-  /** The sum of the known costs. Undefined if no cost is known. */
+  /** The total of the known costs. Undefined if no cost is known. */
   readonly costUSD: number | undefined;
-  /** The number of iterations of the run itself. A repeated stream counts once. */
+  /** The number of iterations in the run itself. A repeated stream counts once. */
   readonly iterations: number;
   /** The calls that were started, including those of nested runs. */
   readonly calls: number;
@@ -31,7 +31,7 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Sums a run's streams, summaries and calls. For a run that has not ended, sums those in the log so far. */
+/** Sums a run's streams, summaries and calls. For a run that has not ended, sums those logged so far. */
 export function totalsOf(run: Pick<LoggedRun, "iterations" | "compactions">): RunTotals {
   const parts = [...run.iterations.map(totalsOfIteration), ...run.compactions.map(spendingOf)];
   const sum = parts.reduce(addTotals, noTotals);
@@ -78,7 +78,7 @@ export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number |
   return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
 }
 
-/** Returns the run's model, then the other models that answered in it. Models of nested runs are not included. */
+/** Returns the run's model, then any other models that answered in it. Models from nested runs are not included. */
 export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "iterations">): readonly string[] {
   return [...new Set([model, ...iterations.map((iteration) => iteration.model ?? iteration.request?.model ?? model)])];
 }

@@ -1,7 +1,7 @@
 import { formatMs } from "../format.ts";
 import type { LoggedIteration, LoggedWait } from "../../shared/run-log.ts";
 
-/** Returns what a call has waited for, and how long. Without an id, returns the waits between the stream's attempts. */
+/** Returns what a call waited for, and for how long. Without an id, returns the waits between the stream's attempts. */
 export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
   return waits.filter((wait) => wait.callId === callId);
 }

@@ -188,16 +188,16 @@ interface TraceEvent {
 }
 
 /**
- * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open. Each outermost
+ * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing can open. Each outermost
  * run is a process, whose threads are lanes. The first lane has the parts that do not overlap. Calls that run at the same time have their
  * own lanes, together with their nested runs.
  *
- * The categories of the events are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
+ * The event categories are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
  * events such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included.
- * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event has at least
- * 1 microsecond. Parts that have not ended end with the last line of the log, and have `open: true`.
+ * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event lasts at least
+ * 1 microsecond. Parts that have not ended extend to the last line of the log, and have `open: true`.
  *
- * The arguments of events contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
+ * The event arguments contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
  * `options`.
  *
  * @example
@@ -257,7 +257,7 @@ function toMicroseconds(at: number, startedAt: number): number {
   return (at - startedAt) * 1000;
 }
 
-/** Writes the sums of tokens and cost after each stream and summary, in the order in which they ended. */
+/** Writes the token and cost totals after each stream and summary, in the order in which they ended. */
 function countSpending(run: LoggedRun, { pid, startedAt }: Place): readonly TraceEvent[] {
   const ended = allSteps(run)
     .filter(({ endedAt, isReplayed }) => endedAt !== undefined && !isReplayed)
@@ -306,7 +306,7 @@ interface Lane {
 const microseconds = 1000;
 
 /**
- * Places a part on the lane of the part that contains it, unless it overlaps another part there. Otherwise, places it on the first
+ * Places a part on the lane of the part that contains it, unless it overlaps with another part there. Otherwise, places it on the first
  * free lane, because viewers need parts on one lane to follow or contain each other.
  *
  * `startedAt` is the start of the trace in milliseconds. A part lasts at least 1 microsecond, because viewers misplace parts

@@ -78,7 +78,7 @@ interface Written {
   readonly isWhole: boolean;
 }
 
-/** Writes JSON like `JSON.stringify` with an indentation of 2, but stops after about `most` characters. */
+/** Writes JSON like `JSON.stringify` with an indent of 2, but stops after about `most` characters. */
 function writeJson(value: unknown, most: number): Written {
   const writer = new JsonWriter(most);
   writer.write(value, "\n");

@@ -71,7 +71,7 @@ function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Writes a part of a user message. Only names images and files, so that a viewer loads nothing. */
+/** Writes part of a user message. Only names images and files, so that a viewer loads nothing. */
 function writeUserPart(part: UserPart, maxChars: number): string {
   if (part.type === "text") return toDataBlock(part.text, maxChars);
   return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;
@@ -84,9 +84,9 @@ function writeAssistantPart(part: AssistantPart, maxChars: number): readonly str
 
 /** The options of `toMarkdown`. */
 export interface MarkdownOptions {
-  /** False to leave the system text out. Otherwise it is folded. Default true. */
+  /** False to omit the system text. Otherwise it is folded. Default true. */
   readonly system?: boolean | undefined;
-  /** False to leave the reasoning of the model out. Otherwise it is folded. Default true. */
+  /** False to omit the model's reasoning. Otherwise it is folded. Default true. */
   readonly reasoning?: boolean | undefined;
   /** The maximum length of each text, argument and result, in characters. A whole number of at least 1, or `Infinity`. Default 4,000. */
   readonly maxChars?: number | undefined;

@@ -12,11 +12,11 @@ import { RunRecorder } from "../log/middleware.ts";
  * Reads a journal, and returns the text of a run log with everything that the journal contains: iterations, outputs, calls, outcomes,
  * decisions, nested runs, usage, durations and the end reason. Parsed with `parseRunLog`, this text has the `source` "journal".
  *
- * The times of this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
+ * The times in this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
  * the log has the plain transcript, without system text, settings, context items or masking. First tokens, attempts, progress and metadata
  * are missing too.
  *
- * Can be called while the run is running: an incomplete last line is ignored. Rejects like `inspectJournal`: with errors from the
+ * Can be called during the run: an incomplete last line is ignored. Rejects like `inspectJournal`: with errors from the
  * disk, and with LoopError "invalid-option", "journal-mismatch", "journal-damaged" or "journal-refused".
  *
  * @example
@@ -60,7 +60,7 @@ class RunLines {
   readonly #place: RecordedPlace;
   readonly #outer: RunLines | undefined;
   recorder: RunRecorder | undefined;
-  /** The events of a request whose answer is not read yet. The first answer names the provider of the run. */
+  /** The events of a request whose answer has not been read yet. The first answer names the run's provider. */
   readonly #early: LoopEvent[] = [];
   #isAsked = false;
   #newest: ReadRequest | undefined;

@@ -6,7 +6,7 @@ import { unlessMissing } from "../../shared/plain-error.ts";
 import { onAbort } from "../../shared/signals.ts";
 import { isLogStart } from "../log/log-file.ts";
 
-/** How often to check a file or folder, in milliseconds, because some file systems report no changes. */
+/** How often to check a file or folder, in milliseconds, because some file systems do not report changes. */
 const pollMs = 1000;
 
 export class ChangeWatch {
@@ -37,7 +37,7 @@ export class ChangeWatch {
     for (const wake of waiting) wake();
   }
 
-  /** Resolves to true after the next change, and to false after `close`. A change since the previous call of `next` counts too. */
+  /** Resolves to true after the next change, and to false after `close`. A change since the previous call to `next` counts too. */
   async next(): Promise<boolean> {
     if (!this.#isClosed && !this.#hasChanged) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     this.#hasChanged = false;
@@ -57,7 +57,7 @@ const chunkBytes = 2 ** 20;
 const newline = 0x0a;
 
 interface SeenLog {
-  /** Changes if another file is at the path, or if the file has another first line. */
+  /** Changes if a different file is at the path, or if the file has a different first line. */
   readonly id: string;
   readonly size: number;
 }
@@ -65,8 +65,8 @@ interface SeenLog {
 const firstLineBytes = 256;
 
 /**
- * Opens a file only if it is a regular file. Another user of the folder could have replaced the log by a symbolic link to another
- * file, or by a pipe that never answers.
+ * Opens a file only if it is a regular file. Another user of the folder could have replaced the log with a symbolic link to a
+ * different file, or with a pipe that never answers.
  */
 async function openLog(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -123,8 +123,8 @@ interface Following {
 }
 
 /**
- * Yields the complete lines of a log from a position on, until `signal` is aborted. Does not yield an incomplete last line, because after a
- * crash the next run removes it. Ends if another log is at the path, or if the log became shorter.
+ * Yields a log's complete lines, starting at a position, until `signal` is aborted. Does not yield an incomplete last line, because after a
+ * crash the next run removes it. Ends if a different log is at the path, or if the log became shorter.
  */
 export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path, signal);
@@ -149,7 +149,7 @@ export async function* followFile(path: string, { from, id, signal }: Following)
   }
 }
 
-/** Yields the bytes from a position to the last line break of the file. A line may be longer than a chunk. */
+/** Yields the bytes from a position to the file's last line break. A line may be longer than a chunk. */
 async function* readLines(file: FileHandle, from: number): AsyncGenerator<Buffer> {
   let open: Buffer[] = [];
   for (let position = from; ;) {

@@ -37,7 +37,7 @@ const host = "127.0.0.1";
 
 /**
  * Starts a server for the page and its logs. It answers GET requests from this machine with the token in their path. Rejects with
- * errors of the network, such as EADDRINUSE.
+ * network errors, such as EADDRINUSE.
  */
 export async function serveLogs(options: ServeOptions): Promise<LogServer> {
   const handler = new LogHandler(options);
@@ -122,7 +122,7 @@ class LogHandler {
     response.end(page);
   }
 
-  /** Sends the logs from position `from` on, one JSON line for each. Keeps the response open, and sends logs that appear later. */
+  /** Sends the logs, starting with position `from`, one JSON line for each. Keeps the response open, and sends logs that appear later. */
   async #sendList(response: ServerResponse, { from, signal }: Start): Promise<void> {
     const { folder } = this.#options;
     if (folder === undefined) return end(response, 404);

@@ -14,14 +14,14 @@ import { measure, Measured, type Writable } from "./shared-values.ts";
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
 
-/** Fields of messages and events that hold ids, names and constants. They are not content, so `redact` does not get them. */
+/** Fields of messages and events that contain ids, names and constants. They are not content, so `redact` does not get them. */
 const plainFields: ReadonlySet<string> = new Set([
   ...["type", "kind", "role", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
   ...["hook", "event", "why", "pendingContext", "disableTools", "problem"],
 ]);
 
-/** Fields of lines that hold names and ids chosen by the program or a provider. */
+/** Fields of lines that contain names and ids chosen by the program or a provider. */
 const namedFields: ReadonlySet<string> = new Set(["provider", "model", "runId", "rawFinish", "callId", "name"]);
 
 /** Fields with data from the model, the tools or the caller. All strings in them are content, including the keys. */
@@ -41,12 +41,12 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
 /**
- * Field names that `namesSecret` takes for names of secrets, although the fields usually hold a count. Numbers in these fields
+ * Field names that `namesSecret` takes for names of secrets, although the fields usually contain a count. Numbers in these fields
  * are written unchanged.
  */
 const counts = /^(?:tokens|pass)$/i;
 
-/** Returns the name of the field that contains a secret, if another field names this secret, as in `{ name: "password", value: "…" }`. */
+/** Returns the name of the field that contains a secret, if a different field names this secret, as in `{ name: "password", value: "…" }`. */
 function hiddenField(record: { readonly [key: string]: Json | undefined }): string | undefined {
   if (!("value" in record)) return undefined;
   const names = [record["name"], record["key"], record["field"], record["header"]];
@@ -179,7 +179,7 @@ export class Cleaner {
 
   /**
    * Removes credentials from an id, a name or a key, because models and providers choose some ids, names and keys freely.
-   * Remembers the results, because the objects of a list usually have the same keys.
+   * Remembers the results, because objects in a list usually have the same keys.
    */
   id(text: string): string {
     const known = this.#keys.get(text);

@@ -51,7 +51,7 @@ const maxRecent = 8;
 
 /**
  * Opens a log file, and reads its existing lines. Removes an incomplete last line. Throws LoopError "log-damaged" if the file is not a run
- * log, and the errors of the file system.
+ * log, and file system errors.
  */
 export function openLogFile(path: string): LineTarget {
   const open = openFile(path);
@@ -164,7 +164,7 @@ function append(open: OpenFile, text: string): void {
 
 const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"' } as const;
 
-/** Returns the kind of a file by its first bytes, or undefined for other files. Rejects with errors from the disk. */
+/** Determines a file's kind from its first bytes, or returns undefined for other files. Rejects with errors from the disk. */
 export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -64,7 +64,7 @@ export class LogWriter {
   }
 }
 
-/** Writes to a sink. While a promise of the sink is pending, later lines wait in memory. */
+/** Writes to a sink. While a promise from the sink is pending, later lines wait in memory. */
 function openSink(sink: RunLogSink, fail: (error: unknown) => void): LineTarget {
   const waiting: string[] = [];
   let isBusy = false;
@@ -99,7 +99,7 @@ interface OpenLog {
 }
 
 const openFiles = new Map<string, OpenLog>();
-/** The logs of sinks. An entry stays after its runs have ended, so that later runs with the same sink continue the log. */
+/** The logs for each sink. An entry stays after its runs have ended, so that later runs with the same sink continue the log. */
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */

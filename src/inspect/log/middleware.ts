@@ -186,7 +186,7 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * Begins to observe a stream. Returns undefined for a second stream of an iteration, which exists if a hook returned a provider that is
+   * Begins to observe a stream. Returns undefined for a second stream in an iteration, which exists if a hook returned a provider that is
    * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
@@ -287,7 +287,7 @@ export interface RunLogOptions {
    */
   readonly to: string | RunLogSink;
   /**
-   * Returns the text to write in place of text from the run. Called for each string in messages, arguments, results, errors, tools and
+   * Returns the text to write in place of the run's text. Called for each string in messages, arguments, results, errors, tools and
    * settings before it is written. If it throws or does not return a string, "[redaction failed]" is written. Credentials are removed from
    * the returned text. Default: only credentials are removed.
    */
@@ -323,10 +323,10 @@ function warn(error: unknown): void {
 }
 
 /**
- * Returns middleware that writes a log of the run, as JSON lines: each request, the output of the model, calls and results,
+ * Returns middleware that writes a log of the run, as JSON lines: each request, the model's output, calls and results,
  * attempts, waits and nested runs, with wall-clock times. Read the log with `readRunLog`.
  *
- * Texts and messages are written once, so each iteration adds only its new content to the log. When the run ends or the process dies, all
+ * Each text and message is written only once, so each iteration adds only its new content to the log. When the run ends or the process dies, all
  * of its lines are in the file. The log does not change the run's events, result or errors. A resumed run continues its log: replayed steps
  * that are already in the log are not written again.
  *

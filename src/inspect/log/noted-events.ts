@@ -79,7 +79,7 @@ function namesOf(middleware: ObservedRun["options"]["middleware"] = []): Json {
   return middleware.flatMap((one) => (one === false || one === undefined || one.name === logName ? [] : [one.name]));
 }
 
-/** Copies the definitions of tools. A `needsApproval` function is written as "some", as in a journal. */
+/** Copies tool definitions. A `needsApproval` function is written as "some", as in a journal. */
 export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner): Writable {
   return tools.map((tool) => {
     const { needsApproval, ...definition } = tool;

@@ -87,7 +87,7 @@ const record =
     Object.entries(required).every(([field, check]) => check(value[field] ?? null)) &&
     wrongField(value, optional) === undefined;
 
-/** Returns the name of the first field with a wrong type. Removes fields with the value null, as if they were missing. */
+/** Returns the name of the first field of the wrong type. Removes fields with the value null, as if they were missing. */
 function wrongField(fields: { readonly [field: string]: unknown }, checks: Checks): string | undefined {
   return Object.keys(checks).find((field) => {
     if (fields[field] === null) Reflect.deleteProperty(fields, field);
@@ -164,7 +164,7 @@ const lines: { readonly [type: string]: Checks | undefined } = {
   "run-error": ending,
 };
 
-/** Throws a TypeError if a field of the line has a wrong type. Removes fields with the value null. */
+/** Throws a TypeError if a field in the line has the wrong type. Removes fields with the value null. */
 export function checkTypes(line: LogLine): void {
   const checks = Object.hasOwn(lines, line.type) ? lines[line.type] : undefined;
   const wrong = checks && wrongField(line, checks);

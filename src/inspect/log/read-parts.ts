@@ -56,7 +56,7 @@ export interface JoinedOutput extends LoggedOutput {
   readonly providerMetadata: Json[];
 }
 
-/** Joins a line with the earlier output of its stream. Extends the list of `before`, because copies would take quadratic time. */
+/** Joins a line with the earlier output of its stream. Extends the list in `before`, because copying would take quadratic time. */
 export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): JoinedOutput {
   const { providerMetadata: items, ...known } = before ?? { ...noOutput, providerMetadata: [] };
   const { text = "", reasoning = "", details = "", providerMetadata = [], ...rest } = line as unknown as Partial<LoggedOutput>;

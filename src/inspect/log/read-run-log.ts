@@ -296,7 +296,7 @@ class RunBuilder {
 /**
  * Reads a run log from a file, even while runs are writing it. Ignores an incomplete last line. Rejects with LoopError
  * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects
- * with the errors of the file system.
+ * with file system errors.
  *
  * @example
  * const { runs } = await readRunLog("run.jsonl");

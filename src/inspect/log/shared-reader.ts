@@ -11,7 +11,7 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
   return Array.isArray(value);
 }
 
-/** The maximum nesting of a line. The writer allows values of 1,000 levels, and messages and lists add some more. */
+/** The maximum nesting depth of a line. The writer allows values with 1,000 levels, and messages and lists add some more. */
 const maxLevels = 1_100;
 const tooDeep = `has a value of more than ${maxLevels} levels`;
 
@@ -41,7 +41,7 @@ export class SharedReader {
   #depth = 0;
   #deepest = 0;
 
-  /** Replaces the marks in a parsed line. Throws a TypeError for a line that is too large, or has a wrong mark. */
+  /** Replaces the marks in a parsed line. Throws a TypeError for a line that is too large, or has an invalid mark. */
   readLine(line: ParsedFields): void {
     [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
     try {

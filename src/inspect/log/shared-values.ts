@@ -7,8 +7,8 @@ import type { Json } from "../../core/index.ts";
 import { isList, marks, wrongMark } from "./shared-reader.ts";
 
 /**
- * Values at least this long (in characters of JSON) get a number and are written only once. Numbered values inside a value count only with
- * the length of their reference.
+ * Values at least this long (in characters of JSON) get a number and are written only once. For numbered values inside a value, only the
+ * length of the reference counts.
  */
 const minShared = 128;
 

@@ -8,8 +8,8 @@ export interface PageLog {
    * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text after these bytes.
    * The server keeps the response open, and sends text that is added later.
    *
-   * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If another log has replaced this one, the server
-   * answers with 409, and the page reads the other log from the start.
+   * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If a different log has replaced this one, the
+   * server answers with 409, and the page reads the new log from the start.
    */
   readonly url?: string | undefined;
 }

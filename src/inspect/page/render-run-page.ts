@@ -11,12 +11,12 @@ export interface RunPageLog {
 
 /**
  * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it contains all of its code, and its
- * Content Security Policy forbids it to load anything. Text from models and tools is never interpreted as HTML. If there are several logs,
+ * Content Security Policy prevents it from loading anything. Text from models and tools is never interpreted as HTML. If there are several logs,
  * the page begins with a list of all runs, and can compare two runs.
  *
  * The page contains the whole logs, so give it only to people who may read them.
  *
- * Throws LoopError "invalid-option" if `logs` has the wrong form. A log that is damaged is reported by the page itself.
+ * Throws LoopError "invalid-option" if `logs` has the wrong form. A damaged log is reported on the page itself.
  *
  * @example
  * const text = await readFile("run.jsonl", "utf8");
@@ -30,7 +30,7 @@ export async function renderRunPage(logs: RunPageLog | readonly RunPageLog[]): P
   return insert({ logs: described }, texts);
 }
 
-/** Returns a page that loads its logs from its own server. `list` is the URL at which it learns of new logs, if any can appear. */
+/** Returns a page that loads its logs from its own server. `list` is the URL from which it learns about new logs, if any can appear. */
 export async function renderLivePage(logs: readonly PageLog[], list?: string): Promise<string> {
   return (await insert({ logs, ...(list !== undefined && { list }) }, [])).replace(connectNothing, () => "connect-src 'self'");
 }

@@ -154,7 +154,7 @@ const failed: { readonly count?: undefined } = {};
 
 type Compacted = Extract<CompactionAnswer, { kind: "compacted" }>["compaction"];
 
-/** Finds the messages that a summary replaced. The messages after the summary are the last ones of the transcript. */
+/** Finds the messages that a summary replaced. The messages after the summary are the last ones in the transcript. */
 function findReplaced(transcript: readonly Message[], messages: readonly Message[]): Compacted | undefined {
   const at = messages.findIndex(isSummary);
   const message = messages[at];
@@ -246,7 +246,7 @@ interface Given {
 }
 
 /**
- * Returns the messages that the run began with. The log of a rerun contains no requests of repeated iterations, so for it, returns the
+ * Returns the messages that the run began with. A rerun's log contains no requests of repeated iterations, so for it, returns the
  * messages before the output of iteration 0.
  */
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {

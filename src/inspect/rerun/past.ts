@@ -22,7 +22,7 @@ export interface Past {
   readonly contextItems: readonly Json[];
   /** The user messages that the caller or the loop added before each iteration, by the number of the iteration. */
   readonly added: ReadonlyMap<number, readonly UserMessage[]>;
-  /** The tools of the first iteration that runs again, as far as they are known. */
+  /** The tools in the first iteration that runs again, as far as they are known. */
   readonly tools: readonly ToolDefinition[];
   readonly limits: LoggedRun["limits"];
   readonly provider: string;
@@ -70,7 +70,7 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
   return users;
 }
 
-/** True if the first added message is a note about a malformed call, which the loop will add again itself. */
+/** True if the first added message is a note about a malformed call, which the loop will add again automatically. */
 function isNoted(streams: readonly Answer[], [first]: readonly UserMessage[]): boolean {
   return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }

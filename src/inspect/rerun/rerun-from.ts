@@ -45,7 +45,7 @@ interface ReplayOptions {
   readonly from: number;
   /** The journal that keeps the new run's records. Default: a journal in memory. */
   readonly base: Journal | undefined;
-  /** True if the loop detection of the new run adds warnings. The replay then leaves out the warnings of the first run. */
+  /** True if the new run's loop detection adds warnings. The replay then omits the first run's warnings. */
   readonly warnsOfLoops: boolean;
 }
 
@@ -94,7 +94,7 @@ function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: 
 }
 
 interface StepKey {
-  /** The iteration of the step. -1 for a step before the first iteration. */
+  /** The step's iteration. -1 for a step before the first iteration. */
   readonly iteration: number;
   readonly step: string;
   /** The names of the middleware and its step. Empty for one of the loop's own steps. */
@@ -131,7 +131,7 @@ function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown
   return steps;
 }
 
-/** Repeats the compactions of the first run, for a new run without its own compaction. */
+/** Repeats the first run's compactions, for a new run without its own compaction. */
 function repeatCompactions(compactions: Past["compactions"]): Middleware {
   const begin = (): Hooks => {
     let compaction: CompactedMessages | undefined;
@@ -283,22 +283,22 @@ const pointChecks: Checks<RerunPoint> = {
 };
 
 /**
- * Returns loop options for a run that repeats another run up to an iteration, and then continues live with these options: another
- * provider, model, system text or tool set. `source` is the path of a run log or of a journal file, a log that was read, or a
+ * Returns loop options for a run that repeats another run up to an iteration, and then continues live with these options: a
+ * different provider, model, system text or tool set. `source` is the path of a run log or a journal file, a log that was read, or a
  * journal.
  *
  * The repeated iterations keep their numbers, outputs, calls and results, and the user messages that were added between them. No
  * request is sent and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of
- * repeated calls are missing. `processResults` and `structuredOutput` apply only from the iteration on. The new run has its own
+ * repeated calls are missing. `processResults` and `structuredOutput` apply only from that iteration onward. The new run has its own
  * `runId`. Unless you set them, two options come from the log: the limits that are lower than the defaults, and the context items
- * of the requests.
+ * from the requests.
  *
- * A log contains results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal contains the
+ * A log contains results as the model read them. If a log was redacted, the new model reads the redacted text. A journal contains the
  * complete outcomes, so prefer it for runs with context restarts.
  *
  * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
- * names the iteration that can be chosen instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
- * `runId` of the first run. Also rejects like `readRunLog` or `inspectJournal`. If the options would end the new run before the
+ * names the iteration to choose instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
+ * first run's `runId`. Also rejects like `readRunLog` or `inspectJournal`. If the options would end the new run before the
  * iteration, for example by a lower limit, the new run rejects with "rerun-refused".
  *
  * @example
@@ -336,7 +336,7 @@ function chooseRun({ runs }: RunLog, { iteration, runId }: RerunPoint): LoggedRu
   );
 }
 
-/** Returns the options of the new run. Throws like `rerunFrom`. */
+/** Returns the new run's options. Throws like `rerunFrom`. */
 export function continuePast<Output, T extends Tool>(
   past: Past,
   from: number,
@@ -366,7 +366,7 @@ export function continuePast<Output, T extends Tool>(
   return again as unknown as LoopOptions<Output, T>;
 }
 
-/** Adds the compactions and the context items of the first run, unless the new run has its own middleware for them. */
+/** Adds the first run's compactions and context items, unless the new run has its own middleware for them. */
 function withPast(given: readonly unknown[], { compactions, contextItems }: Past): readonly unknown[] {
   const names = given.map((one) => (isRecord(one) ? one["name"] : undefined));
   const added = [
@@ -383,7 +383,7 @@ function warnsOfLoops(middleware: unknown): boolean {
 }
 
 /**
- * Returns the limits of the new run. A limit from the log is used only if it is lower than the default, because the log may have
+ * Returns the new run's limits. A limit from the log is used only if it is lower than the default, because the log may have
  * been edited. If the caller does not set `maxIterations`, this limit is raised until iteration `from` can run.
  */
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {

@@ -24,7 +24,7 @@ export function readPageData(): PageData {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `show` with the states of a log: once for a log in the page, and up to four times a second for a log from the server. */
+/** Calls `show` with a log's states: once for a log in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
   let reader = new LogReader();
   try {
@@ -86,8 +86,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /**
  * Reads from the server while the page is open. Each time a connection ends, calls `nextUrl` and requests the returned URL.
  *
- * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the log's id. If another
- * log has replaced this log, calls `begin` with undefined, and reads the other log from its start.
+ * Calls `take` with each piece, or with undefined if the server does not answer. Calls `begin` with the log's id. If a
+ * different log has replaced this log, calls `begin` with undefined, and reads the new log from its start.
  */
 async function follow(
   nextUrl: () => string,

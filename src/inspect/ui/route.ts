@@ -31,7 +31,7 @@ export function useHash(): Navigation {
 
 type Route =
   | { readonly kind: "start" }
-  /** `run` counts from 1. `key` identifies an event of the run, and is empty for the run itself. */
+  /** `run` counts from 1. `key` identifies an event in the run, and is empty for the run itself. */
   | { readonly kind: "run"; readonly run: number; readonly key: string }
   | { readonly kind: "compare"; readonly left: number; readonly right: number }
   | { readonly kind: "unknown"; readonly link: string };

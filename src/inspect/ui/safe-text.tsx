@@ -81,7 +81,7 @@ export const limits = { text: 6000, faint: 2000, data: 2000, error: 4000, reques
 
 interface PieceViewProps {
   readonly piece: Piece;
-  /** The key of the entry that contains the piece. Undefined for a message of a request. */
+  /** The key of the entry that contains the piece. Undefined for a message in a request. */
   readonly entryKey?: string;
 }
 

@@ -82,8 +82,8 @@ interface PieceProps {
 }
 
 /**
- * The number of unchanged characters that stay visible next to a change. `longest` is the number of characters of a change that are shown
- * at first.
+ * The number of unchanged characters that stay visible next to a change. `longest` is how many of a change's characters are shown at
+ * first.
  */
 const nearby = 160;
 const longest = 20_000;

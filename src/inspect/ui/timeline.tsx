@@ -148,7 +148,7 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
   );
 }
 
-/** Formats the time of a tick. Cuts zeros at the end, because ticks are at round times. */
+/** Formats the time of a tick. Removes trailing zeros, because ticks are at round times. */
 function formatTick(ms: number): string {
   if (ms === 0) return "0";
   return formatMs(ms)

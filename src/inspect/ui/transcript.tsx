@@ -136,7 +136,7 @@ function highlightAll(root: HTMLElement, pattern: RegExp | undefined): void {
   setHighlight("found", ranges);
 }
 
-/** Highlights one hit, and returns its range. Returns undefined if the text of the hit is not shown. */
+/** Highlights one hit, and returns its range. Returns undefined if the hit's text is not shown. */
 function highlightHit(root: HTMLElement, hit: Hit, { text, window }: HitText): Range | undefined {
   const element = root.querySelector(`[data-text="${CSS.escape(textId(hit))}"]`);
   const node = element?.firstChild;

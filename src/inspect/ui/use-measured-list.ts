@@ -76,8 +76,8 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
 }
 
 /**
- * Calls `read` when an element is first shown, when it is scrolled, and one frame after its size or the size of its content
- * changed.
+ * Calls `read` when an element is first shown, when it is scrolled, and one frame after its size or its content's size
+ * changes.
  */
 export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (element: HTMLElement) => void): void {
   const latest = useRef(read);
@@ -110,7 +110,7 @@ interface HeldItem {
 }
 
 /**
- * The positions of the items in a list. Items that were not shown yet have estimated heights. One item is held: it does not move on
+ * The positions of the items in a list. Items that have not been shown yet have estimated heights. One item is held: it does not move on
  * the screen while other items are measured, added or removed.
  */
 export class ListLayout {
@@ -142,7 +142,7 @@ export class ListLayout {
     this.#tops = [...tops, top];
   }
 
-  /** Sets the heights of items from index `from` on. Returns true if a height has changed. */
+  /** Sets the heights of items, starting with index `from`. Returns true if a height has changed. */
   setHeights(from: number, heights: readonly number[]): boolean {
     let isNew = false;
     heights.forEach((height, at) => {

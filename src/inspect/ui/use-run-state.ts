@@ -18,7 +18,7 @@ export interface PageRun {
   readonly run: LoggedRun;
   /** Changes whenever the log changes, because a live log modifies the same `run` object. */
   readonly version: unknown;
-  /** The number of the run on the page, counted from 1. */
+  /** The run's number on the page, counted from 1. */
   readonly number: number;
   readonly count: number;
   readonly connection: Connection;

@@ -1,7 +1,7 @@
 /** The length of a slice, in milliseconds. Between two slices, the page can react to its reader. */
 const sliceMs = 12;
 
-/** Calls `next` of `steps` in slices until they are done, and `onSlice` after each slice. Returns a function that stops the work. */
+/** Calls `steps.next` in slices until they are done, and `onSlice` after each slice. Returns a function that stops the work. */
 export function workInSlices(steps: Iterator<unknown>, waitMs: number, onSlice: (isDone: boolean) => void): () => void {
   const work = (): void => {
     const end = performance.now() + sliceMs;

@@ -177,13 +177,13 @@ export interface DiagnosticsOptions {
 const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
- * Returns middleware that publishes the run on tracing channels of `node:diagnostics_channel`. The tracing channels are
+ * Returns middleware that publishes the run on `node:diagnostics_channel` tracing channels. The tracing channels are
  * `turnwright:run`, `turnwright:iteration` and `turnwright:tool`.
  *
  * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A failed
  * operation publishes `error` before `asyncStart`. All messages about an operation are the same object. Some of its fields are
- * set only at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores of a run
- * are available in the streams and tools of that run, and the stores of a call are available in its tool.
+ * set only at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. A run's stores are available
+ * in its streams and tools, and a call's stores are available in its tool.
  *
  * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead.
  *

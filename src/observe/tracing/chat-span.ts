@@ -27,7 +27,7 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** The span of one model stream. `end` is called when the iteration is over, but the span gets the end time of the stream. */
+/** The span of one model stream. `end` is called when the iteration is over, but the span gets the stream's end time. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;

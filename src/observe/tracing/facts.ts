@@ -83,7 +83,7 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** Finish reasons that have other names in OpenTelemetry's conventions. */
+/** Finish reasons with different names in OpenTelemetry's conventions. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
@@ -126,7 +126,7 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** Fields of an end reason that are recorded. Fields with outside text, such as error messages, are left out. */
+/** Fields of an end reason that are recorded. Fields with outside text, such as error messages, are omitted. */
 const reasonFields: readonly KeysOf<EndReason>[] = [
   ...(["attempts", "count", "expectedUSD", "hook", "iteration", "limit", "limitMs", "limitUSD", "model"] as const),
   ...(["provider", "spent", "spentUSD", "toolName"] as const),

@@ -22,9 +22,9 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 
 /** The source of time for spans. All times are in milliseconds. */
 export interface SpanClock {
-  /** Returns a time for measuring durations. Its starting point is undefined. */
+  /** Returns a time for measuring durations. Its starting point is arbitrary. */
   now(): number;
-  /** Returns the time since 1970, or undefined to let the tracer read the time itself, which is more exact. */
+  /** Returns the time since 1970, or undefined to let the tracer read the time itself, which is more accurate. */
   wallTime(): number | undefined;
 }
 
@@ -78,7 +78,7 @@ function toAttribute(value: unknown): AttributeValue | undefined {
   return typeof value === "object" && value !== null ? toAttribute(nameOf(value)) : undefined;
 }
 
-/** Returns the attributes of a span event. Fields that may have any text are left out without `capturesContent`. */
+/** Returns the attributes of a span event. Fields that may contain arbitrary text are omitted without `capturesContent`. */
 export function noteFacts(event: LoopEvent, capturesContent: boolean): Attributes {
   const { span, spanContent } = rowOf(event);
   const names = Object.entries({ ...span, ...(capturesContent && spanContent) });

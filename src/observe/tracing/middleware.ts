@@ -112,16 +112,16 @@ function reasonOf(kept: Json | undefined): Json | undefined {
 /**
  * Returns middleware that records the run with OpenTelemetry, in spans and metrics that follow its conventions for generative
  * AI. The run has the span `invoke_agent {agentName}`, with a child span `chat {model}` for each stream and `execute_tool {tool}`
- * for each tool call. The span of a nested run is a child of its call's span. The parent of the run's span is the span that is
+ * for each tool call. A nested run's span is a child of its call's span. The parent of the run's span is the span that is
  * active when the run begins. Streams and tools run inside their spans, so spans from HTTP clients and from your code become
  * child spans. Replayed steps have no spans. Without a tracer provider, nothing is recorded.
  *
  * Text in messages, arguments, results and errors is only recorded if `captureContent` is true.
  *
- * Tracing does not change the events and the result of the run. Throws LoopError "invalid-option" or "unknown-option" if `options` are
+ * Tracing does not change the run's events or result. Throws LoopError "invalid-option" or "unknown-option" if `options` are
  * invalid.
  *
- * Source of the attribute names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
+ * Source for the attribute names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *
  * @example
  * const result = await runToolLoop({ provider, tools, messages, middleware: [tracing({ agentName: "support" })] });
@@ -308,7 +308,7 @@ export class RunTrace implements RunObserver {
 
   /**
    * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created its own span. If no
-   * span is active, the parent is the span of the call.
+   * span is active, the parent is the call's span.
    */
   nest({ callId, name }: Pick<ToolContext, "callId" | "name">): StartObserving {
     const { tracing, clock } = this.#place;

@@ -12,31 +12,31 @@ import type { SpanClock } from "./live-span.ts";
 import { RunTrace } from "./middleware.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
-/** The options of `recordSpans`. They mean the same as in `tracing`. */
+/** The options of `recordSpans`. They have the same meaning as in `tracing`. */
 export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider" | "agentName" | "captureContent" | "redact">;
 
 /**
- * Records the runs of a log with OpenTelemetry: the same spans that `tracing` records during a run, with the same names, attributes,
+ * Records a log's runs with OpenTelemetry: the same spans that `tracing` records during a run, with the same names, attributes,
  * parents and statuses. Start and end times come from the log, in milliseconds. `log` is the result of `readRunLog` or `parseRunLog`. Each
  * execution of a resumed run has its own span. The parent of an outermost run is the span that is active when `recordSpans` is called. No
  * metrics are recorded. All spans have ended when the function returns.
  *
  * Some facts are not in a log:
  *
- * - The settings of a run are the settings of its first request. `tracing` reports the settings before `prepareIteration` changes them.
+ * - A run's settings are those of its first request. `tracing` reports the settings before `prepareIteration` changes them.
  * - The time to the first chunk is the time to the first text, reasoning or call. With a wrapper such as `withRetry`, the first
  *   text, reasoning or call of all attempts counts.
  * - In `gen_ai.output.messages`, calls have the ids and arguments that the run uses, not those that the model wrote.
  * - `turnwright.tool.executed` comes from the outcome, so it is also true for a call that reused the result of a discarded
  *   attempt.
- * - If no request in the log contains a tool, the spans of its calls have no description, and their names do not contain the name
- *   of the tool.
+ * - If no request in the log contains a tool, the spans of its calls have no description, and their names do not contain the tool's
+ * name.
  * - Spans that tools and HTTP clients create are missing. A nested run is always a child of its call.
  *
- * If the log does not contain the end of a run, its span has the attribute `turnwright.run.broken`, and ends at the time of the
+ * If the log does not contain a run's end, its span has the attribute `turnwright.run.broken`, and ends at the time of the
  * run's last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid, and "log-damaged" if a line of the log has an
+ * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid, and "log-damaged" if a line in the log has an
  * invalid field.
  *
  * @example

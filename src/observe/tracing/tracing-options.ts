@@ -10,8 +10,8 @@ import { redactSecrets } from "../../shared/redact-secrets.ts";
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 
 /**
- * The kind of content that `redact` gets: text from models and users, arguments and results of tools, and error messages of
- * streams and runs. Content of the kind "error" is a string. The error of a failed tool call is part of its "tool-result".
+ * The kind of content that `redact` gets: text from models and users, tool arguments and results, and error messages from streams
+ * and runs. "error" content is a string. A failed tool call's error is part of its "tool-result".
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
@@ -29,7 +29,7 @@ export interface TracingOptions {
    */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
-  /** The name of the agent. Used in span names and as an attribute of metrics, so use only a few different names. Default: no name. */
+  /** The name of the agent. Used in span names and as a metric attribute, so use only a few different names. Default: no name. */
   readonly agentName?: string | undefined;
   /** True to record messages, system prompts, arguments, results and error messages. Default false. */
   readonly captureContent?: boolean | undefined;

@@ -67,7 +67,7 @@ const reasons: Texts = {
   "result-required": ({ calls }) => `Suspended: ${waitingFor(calls, "a result")}.`,
 };
 
-/** Formats an amount with enough digits to look different from the other amount. */
+/** Formats an amount with enough digits to look different from `other`. */
 function formatBeside(amount: number, other: number): string {
   const digits = [4, 5, 6, 7, 8].find((count) => amount.toFixed(count) !== other.toFixed(count));
   return formatUSD(amount) === formatUSD(other) && digits !== undefined ? `$${amount.toFixed(digits)}` : formatUSD(amount);

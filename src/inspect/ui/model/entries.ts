@@ -17,7 +17,7 @@ type EntryContent =
   | { readonly kind: "end" };
 
 export interface Entry {
-  /** The link of the entry, without the number of the outermost run. */
+  /** The entry's link, without the number of the outermost run. */
   readonly key: string;
   /** How many calls contain the entry's run. */
   readonly depth: number;

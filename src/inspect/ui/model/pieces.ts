@@ -10,7 +10,7 @@ import { lookUp } from "./format-value.ts";
 
 export interface Piece {
   readonly id: string;
-  /** The label of the piece. Empty for the main text of the entry. */
+  /** The piece's label. Empty for the main text of the entry. */
   readonly label: string;
   readonly value: unknown;
   /** The request view shows "request" pieces, and the title shows "mark" pieces. They are listed here only for the search. */
@@ -103,7 +103,7 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
 }
 
 /**
- * Returns the pieces of a request that the previous request does not have. Otherwise, the search would find unchanged text in each request.
+ * Returns the pieces of a request that are not in the previous request. Otherwise, the search would find unchanged text in each request.
  */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
@@ -121,7 +121,7 @@ function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefin
   ];
 }
 
-/** Compares two values, first by identity, because equal long values of a log are the same object. */
+/** Compares two values, first by identity, because equal long values in a log are the same object. */
 function isSameList(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!Array.isArray(one) || !Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other);

@@ -22,11 +22,11 @@ export interface CallFacts {
   /** The periods in which the call was working. `to` is undefined if the log does not have the end. */
   readonly work: { readonly from: number; to: number | undefined }[];
   decision?: LoggedLine | undefined;
-  /** The result that the model read, if it differs from the result of the tool. */
+  /** The result that the model read, if it differs from the tool's result. */
   sent?: Json | undefined;
   /** The first iteration whose request no longer contains the result, if it was cleared. */
   clearedBy?: number | undefined;
-  /** The lines about changes of the result, or about a result that came too late. */
+  /** The lines about changes to the result, or about a result that came too late. */
   readonly changes: LoggedLine[];
 }
 
@@ -162,7 +162,7 @@ function addNote({ streams, first, hasOutput }: Reading, line: LoggedLine): void
   list.push(line);
 }
 
-/** Finds results that the model read in another form, for example because they were too long. */
+/** Finds results that the model read in a different form, for example because they were too long. */
 function readResults({ byId, calls }: Reading, { request }: LoggedIteration): void {
   for (const message of request?.added ?? []) {
     if (message.role !== "tool") continue;

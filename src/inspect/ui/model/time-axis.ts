@@ -77,7 +77,7 @@ function toStretches(busy: readonly Interval[], range: Interval): readonly Stret
 }
 
 /**
- * Creates the axis for a range of time. `busy` lists the periods in which something is running. `tickShare` is the minimum distance between
+ * Creates the axis for a time range. `busy` lists the periods in which something is running. `tickShare` is the minimum distance between
  * two ticks, as a share of the axis.
  */
 export function layoutAxis(busy: readonly Interval[], range: Interval, tickShare = 0.17): TimeAxis {
@@ -141,7 +141,7 @@ const kindsOf: readonly (readonly [name: string, kinds: readonly SegmentKind[]])
   ...Object.entries(waitNames).map(([kind, name]) => [name, [kind as keyof typeof waitNames]] as const),
 ];
 
-/** Returns a line for each kind of work and wait. Overlapping times of one kind count once. */
+/** Returns a line for each kind of work and wait. Overlapping times of the same kind count once. */
 export function summarizeTime(rows: readonly Pick<Row, "segments">[]): readonly string[] {
   return kindsOf.flatMap(([name, kinds]) => {
     const segments = rows.flatMap((row) => row.segments.filter(({ kind }) => kinds.includes(kind)));
