@@ -145,7 +145,7 @@ const rareWords: FinishWords = new Map<string, FinishReason>([
  * "unknown" in v2, "other" without `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the
  * option `finishReasons` maps them.
  *
- * The finish reason of the service is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or
+ * The service's finish reason is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or
  * "other", Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with calls may become "tool-calls".
  */
 export function readFinish(said: unknown, words: FinishWords = new Map()): SaidFinish | undefined {

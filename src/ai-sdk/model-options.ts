@@ -168,7 +168,7 @@ export interface AiSdkModelOptions extends AdapterOptions {
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * Maps further finish reasons of the service or of the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason
+   * Maps additional finish reasons from the service or the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason
    * of the service is looked up first, then the finish reason of the AI SDK. These entries take precedence over the built-in ones.
    * Default none.
    */

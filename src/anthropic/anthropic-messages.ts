@@ -17,7 +17,7 @@ import {
 
 /**
  * Creates a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the service sent a stop reason. Without a stop reason, the answer is incomplete, and there

@@ -53,7 +53,7 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  * Creates a function that adds marks to requests, at these places and in this order, until the request has `maxMarks` marks:
  *
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
- *    The final part may be context, which has another position in the next request.
+ *    The final part may be context, which has a different position in the next request.
  * 2. The latest position that had a mark in an earlier request, if everything before the position is still the same. The server
  *    can then read the entry of that mark, even if more than 20 blocks were added. If there is no such position, for example
  *    after a restart of the process: the end of the second-to-last user message.

@@ -25,7 +25,7 @@ interface OpenBlock {
  * block that was cut off, so a closed call may be incomplete. `call-ready` is therefore sent only when the next block begins or the stop
  * reason is known.
  *
- * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that
+ * If the block of a text delta is missing or has a different type, the delta begins a new block. No text is lost, and each block that
  * is sent back has only the fields of its type.
  */
 class BlockAssembly {

@@ -122,11 +122,11 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
   /**
    * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the
    * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one. The budget is always
-   * added to `maxOutputTokens`, up to the limit of the model.
+   * added to `maxOutputTokens`, up to the model's limit.
    */
   readonly maxTokens?: number | undefined;
   /**
-   * Controls how the model thinks. If the model refuses the type, the adapter replaces it or leaves it out, and the event
+   * Controls how the model thinks. If the model refuses the type, the adapter replaces it or omits it, and the event
    * `request-adjusted` says so. Default: the model's default. If a model writes its notes between tool calls as thinking, the default also
    * has `display: "summarized"`, because the notes would otherwise be empty.
    */
@@ -148,7 +148,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly betas?: readonly string[] | undefined;
   /**
-   * The version of the API, for the header `anthropic-version`. From "2026-10-21" on, the service refuses `temperature` and `topP`, so
+   * The version of the API, for the header `anthropic-version`. Starting with "2026-10-21", the service refuses `temperature` and `topP`, so
    * they are not sent. Default: the version in the client's default headers, otherwise the version that the client's SDK sends.
    */
   readonly apiVersion?: string | undefined;

@@ -240,7 +240,7 @@ interface RequestPorts {
 
 /**
  * Builds the SDK's parameters. The request's `settings.extra` may replace fields of `config`, except the signal, the continuation token, and
- * the fields that keep the SDK from running tools or continuing an answer by itself.
+ * the fields that keep the SDK from running tools or continuing an answer automatically.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { messages, continuationToken, settings: model = {} } = request;

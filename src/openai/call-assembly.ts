@@ -138,8 +138,8 @@ class CallIndex {
 }
 
 /**
- * True if a fragment with an unknown id is part of the call at its index. Some servers give the later fragments of a call another
- * id, such as an inner server's id (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
+ * True if a fragment with an unknown id is part of the call at its index. Some servers give the later fragments of a call a
+ * different id, such as an inner server's id (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
  * (github.com/poolsideai/pool/issues/9).
  */
 function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {

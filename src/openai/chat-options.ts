@@ -106,7 +106,7 @@ export interface OpenAIChatOptions extends AdapterOptions {
    * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
    * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
    * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
-   * minute with the same key and beginning. Further requests go to other servers, so a busy agent needs several keys. Default: no key; the
+   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key; the
    * service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;

@@ -17,7 +17,7 @@ const refusesUsage = /stream_options|include_usage/;
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the server sent a finish reason, the final token counts or `[DONE]`, which follow only a complete

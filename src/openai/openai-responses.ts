@@ -14,7 +14,7 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the service reports that the response is completed or incomplete. The stream ends with an
@@ -31,7 +31,7 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
  * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still contain the items before
  * the summary, because other models cannot read it.
  *
- * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are
+ * Commentary and the final answer are both sent as text, separated by a blank line. The `stopSequences` and `seed` settings are
  * not sent, because the API has no fields for them.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.

@@ -66,7 +66,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;
   /**
-   * Further data to request from the service. Default `["reasoning.encrypted_content"]`, or an empty list with `store: true`. Pass
+   * Additional data to request from the service. Default `["reasoning.encrypted_content"]`, or an empty list with `store: true`. Pass
    * an empty list for models and servers that reject `include`.
    */
   readonly include?: readonly string[] | undefined;
@@ -101,7 +101,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
    * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
    * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
-   * minute with the same key and beginning. Further requests go to other servers, so a busy agent needs several keys. Default: no key; the
+   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key; the
    * service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;

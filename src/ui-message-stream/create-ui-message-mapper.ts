@@ -7,11 +7,11 @@ import type { UIMessageChunk } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 import { UIRun } from "./ui-run.ts";
 
-/** Converts the events of a run to chunks of a UI message, one event at a time. */
+/** Converts a run's events to chunks of a UI message, one event at a time. */
 export type UIMessageMapper = EventMapper<UIMessageChunk>;
 
 /**
- * Creates a mapper that makes the same chunks as `toUIMessageStream`. Use the mapper to send these chunks in another way, for
+ * Creates a mapper that makes the same chunks as `toUIMessageStream`. Use the mapper to send these chunks in a different way, for
  * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

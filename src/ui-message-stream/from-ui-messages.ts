@@ -20,7 +20,7 @@ export interface FromUIOptions {
 }
 
 /**
- * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the beginning
+ * Converts `useChat` messages to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the beginning
  * become `system`, and all other system messages become pinned user messages. Each step of an assistant message becomes one message,
  * followed by the results of its calls. A call without a result gets a `not-run` result. The ids of messages and the states of text parts
  * are dropped, and `lost` does not list them.

@@ -33,7 +33,7 @@ export interface UIChatRequest {
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions, results and answers for waiting calls, by the `id` of the call, for the option `answers` of the run. Each has
+   * The page's decisions, results and answers for waiting calls, by the call's `id`, for the run's `answers` option. Each has
    * `fromPage: true`.
    */
   readonly answers: { readonly [id: string]: PageAnswer };
@@ -49,7 +49,7 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * Everything else is ignored, such as the history and system messages.
  *
  * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
- * in the field `answers` of the body, where `id` is the id of the approval. To answer a question of a tool or a custom wait, the page
+ * in the field `answers` of the body, where `id` is the id of the approval. To answer a tool's question or a custom wait, the page
  * sends `{ [id]: { kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision
  * about a call that is not waiting.
  *

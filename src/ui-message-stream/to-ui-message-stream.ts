@@ -9,8 +9,8 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**
- * Converts the events of a run, from `streamToolLoop` or `host.join`, to the chunks that `useChat` reads. `events` is read only
- * as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run of a host continues.
+ * Converts a run's events, from `streamToolLoop` or `host.join`, to the chunks that `useChat` reads. `events` is read only
+ * as fast as the stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's run continues.
  *
  * The stream never fails. If `events` throws, the last chunks are an `error` with a neutral message and a `finish`. Throws LoopError
  * "invalid-option" or "unknown-option" if an option is invalid.

@@ -201,7 +201,7 @@ export interface UIReason {
   readonly [field: string]: unknown;
 }
 
-/** The preliminary output of a tool call that has nested runs, such as a call of an agent tool. */
+/** The preliminary output of a tool call that has nested runs, such as a call to an agent tool. */
 export interface UINestedProgress {
   readonly runs: readonly UINestedRun[];
   /** The most recent value that the tool passed to `context.progress`. */
