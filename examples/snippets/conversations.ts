@@ -14,7 +14,6 @@ import {
   postgresConversationStore,
 } from "turnwright/conversation";
 import { readRunLog, runLog } from "turnwright/inspect";
-import { fileJournal } from "turnwright/journal";
 import { tracing } from "turnwright/observe";
 import { conversationStoreSuite, createMockProvider, text, toolCall } from "turnwright/testing";
 

@@ -8,6 +8,7 @@ import { casesOf, defineEvaluation, optionChecks } from "./evaluation.ts";
 import type { EvalCase, EvalLimits, EvalOptions, EvalReplay, EvalReport, Evaluation, TrialReport } from "./evaluation.ts";
 import { CasePlan, type CaseRule } from "./case-plan.ts";
 import { makeReport } from "./make-report.ts";
+import { renderEvalPage } from "./reports/eval-page.ts";
 import { runTrial, type TrialPorts } from "./run-trial.ts";
 import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 import { EvalFiles, findTrials, type KeptTrial, rootOf } from "./trial-files.ts";
@@ -41,7 +42,7 @@ export async function evaluate<Case extends EvalCase, Result, World>(
   try {
     const earlier = files === undefined ? [] : await beginFiles(all, plans, files);
     const report = await runPlans(all, { plans, files, earlier });
-    await files?.write(report);
+    await files?.write(report, (folder) => renderEvalPage(report, { folder }));
     return report;
   } finally {
     await unlock?.();

@@ -31,7 +31,7 @@ import { isJudgeError } from "./judge.ts";
 import { addSpent, nothingSpent, type Spent } from "./spent.ts";
 import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
 import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
-import type { EvalCase, EvalReplay, Evaluation, Trial, TrialReport } from "./evaluation.ts";
+import type { EvalCase, EvalChecks, EvalReplay, Evaluation, Trial, TrialReport } from "./evaluation.ts";
 
 /** A trial that will run. */
 export interface PlannedTrial<Case extends EvalCase> {
@@ -328,11 +328,8 @@ async function judge<Case extends EvalCase, Result, World>(
     const result = await run(item, made);
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     at.step = "check";
-    // Checks nothing without an answer: otherwise, an agent that does nothing could pass, and nobody would notice a wrong API key.
-    const isJudged = checkOutages === true || watch.outage === undefined;
-    const checks = isJudged ? await readChecks(() => check(ended, made.world, made)) : [];
-    const outage = checkOutages === true ? undefined : watch.outage;
-    judged = { result: ended, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };
+    const findOutage = (): Outage | undefined => (checkOutages === true ? undefined : watch.outage);
+    judged = await judgeResult(ended, () => check(ended, made.world, made), findOutage);
   } catch (error) {
     judged = judgeError(error);
   }
@@ -343,6 +340,17 @@ async function judge<Case extends EvalCase, Result, World>(
     judged = { ...judged, error: judged.error ?? `teardown failed: ${toPlainError(error).message}` };
   }
   return judged;
+}
+
+async function judgeResult(
+  result: unknown,
+  check: () => EvalChecks | PromiseLike<EvalChecks>,
+  findOutage: () => Outage | undefined,
+): Promise<Judged> {
+  // Checks nothing without an answer: otherwise, an agent that does nothing could pass, and nobody would notice a wrong API key.
+  const checks = findOutage() === undefined ? await readChecks(check) : [];
+  const outage = findOutage();
+  return { result, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };
 }
 
 function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {

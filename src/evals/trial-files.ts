@@ -12,7 +12,6 @@ import { digest, parseJson, stableJson } from "../shared/json.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import type { EvalCase, EvalOptions, EvalReport, Evaluation, TrialReport } from "./evaluation.ts";
 import { nothingSpent } from "./spent.ts";
-import { renderEvalPage } from "./reports/eval-page.ts";
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
 
@@ -132,10 +131,11 @@ export class EvalFiles {
     return ended;
   }
 
-  async write(report: EvalReport): Promise<void> {
+  /** Writes the report and its page. `render` gets the folder of the page. */
+  async write(report: EvalReport, render: (folder: string) => string): Promise<void> {
     await mkdir(this.#root, { recursive: true });
     await writeWhole(join(this.#root, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`);
-    await writeWhole(join(this.#root, reportPage), renderEvalPage(report, { folder: this.#root }));
+    await writeWhole(join(this.#root, reportPage), render(this.#root));
   }
 }
 
