@@ -296,7 +296,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
       // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
       ...request.settings?.extra,
-      // A gateway would send everything twice with raw chunks: as a part and as a raw chunk.
+      // With raw chunks enabled, a gateway would send everything twice: as a part and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };

@@ -265,8 +265,7 @@ export interface RunHost {
   ): Promise<StartAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
    * Continues the last run from its journal if the run is suspended or was cut off by a crash. With `resume: "retry-last"`, also
-   * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects like `start`, and with LoopError
-   * "unknown-decision".
+   * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects in the same cases as `start`, and also with LoopError "unknown-decision" if an answer names no waiting call.
    */
   resume<Output = unknown, T extends Tool = Tool, List extends readonly [] | readonly unknown[] = readonly []>(
     id: string,

@@ -14,7 +14,7 @@ export function refuseLargeImages({ media }: WireRequest, megabytes: number): st
   );
 }
 
-/** The rules for images that Anthropic applies at its own address. */
+/** The image rules that Anthropic enforces at its own endpoint. */
 export const messagesMediaRules: readonly Rule[] = [
   {
     rule: "The content of a result with `is_error` is text.",

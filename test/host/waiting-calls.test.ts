@@ -158,7 +158,7 @@ describe("createRunHost with queued starts", () => {
     expect(await queued).toEqual({ kind: "closed" });
   });
 
-  it("continues after a drained run, because none of its calls wait", async () => {
+  it("starts the next message after a drained run, because none of its calls are waiting", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const work = tool("work", () => void first.host.close());

@@ -47,7 +47,7 @@ const removed = { toolName: "find", kind: "removed" };
 describe.for<[what: string, names: readonly string[]]>([
   ["removed", ["other"]],
   ["renamed", ["search", "other"]],
-])("a run with fileJournal whose called tool was %s", ([, names]) => {
+])("a fileJournal run whose tool was %s after it had been called", ([, names]) => {
   it("continues if its calls have ended", async () => {
     const { ran, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });

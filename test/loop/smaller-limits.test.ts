@@ -67,7 +67,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(reason.kind).toBe("answered");
   });
 
-  it.each(smaller)("ends with the recorded answer in a replay that also allows a final answer: %j", async (limits) => {
+  it.each(smaller)("ends with the recorded answer when it is replayed with a final answer allowed: %j", async (limits) => {
     const recorded = await record(turns, { middleware: [finalAnswer()] });
     const open = (): Journal => replayJournal(recorded.open());
     const { reason } = await resume({ ...recorded, open }, { limits, middleware: [finalAnswer()] });

@@ -185,7 +185,7 @@ describe("a deferred tool found by find_tools", () => {
     expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });
   });
 
-  it("stays visible in a later run if the conversation contains a call", async () => {
+  it("stays visible in a later run if the conversation contains a call to it", async () => {
     const first = await run([find("alpha"), toolCall("alpha"), done]);
     const messages = [...first.result.messages, { role: "user" as const, content: "Again." }];
     const second = await run([done], { messages });

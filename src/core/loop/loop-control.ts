@@ -237,7 +237,7 @@ const openQuestions: WeakMap<LoopControl, Map<string, OpenQuestion>> = /* @__PUR
 /** The questions that a call has asked in this execution. */
 interface CallQuestions {
   count: number;
-  /** The functions that withdraw one question each. */
+  /** Functions that each withdraw one open question. */
   readonly open: Set<() => void>;
   /** Withdraws all of the call's questions. */
   readonly withdraw: () => void;
@@ -296,7 +296,7 @@ export async function holdQuestion(
     };
     const withdrawOne = (): void => end(undefined);
     for (const control of controls) control.set(id, { fromPage, take: end });
-    // All questions of a call share one abort listener, because Node warns above ten listeners on a signal.
+    // All questions of a call share one abort listener, because Node warns if a signal has more than ten listeners.
     if (open.size === 0) signal.addEventListener("abort", withdraw);
     open.add(withdrawOne);
     run.events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });

@@ -48,7 +48,7 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedL
   if (ends !== undefined || answer === undefined) return { kind: "look", planned: ends };
   if (isUnfinished(answer)) {
     const { maxPauses: limit } = limits;
-    // Lets a continued message use the final answer's reserve, because the message may become the final answer.
+    // Lets a continued message spend the budget reserved for the final answer, because the message may become the final answer.
     const planned = pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
     return planned === undefined ? { kind: "request" } : { kind: "look", planned };
   }

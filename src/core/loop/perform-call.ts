@@ -132,7 +132,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   return (activity.made = await waitForResult(activity, outcome));
 }
 
-/** Counts a recorded call, and sends its start. */
+/** Counts a recorded call, and sends its start event. */
 export function noteReplayed(run: Run, outcome: Outcome): void {
   if (!wasDispatched(outcome.kind)) return;
   sendStart(run, outcome.call, true);
@@ -320,7 +320,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   };
 }
 
-/** Returns the scope of the run, or a separate scope for a replayed tool or a call that middleware may cancel. */
+/** Returns the scope of the run, or a separate scope for a replayed call, or for a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
   if (isReplay(journal)) return new CancelScope();
   return run.scope.within(signal);

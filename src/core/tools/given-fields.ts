@@ -32,7 +32,7 @@ export function checkGiven(method: CheckedMethod, given: unknown): void {
 
 interface GivenWait {
   readonly what: string;
-  /** The owner of the recorder that waits, such as "@approve". */
+  /** The middleware or tool that waits, such as "@approve". */
   readonly by: string;
 }
 

@@ -95,7 +95,7 @@ class Conversations implements DurableHost {
     const given = readDurableStart(options);
     const { whenBusy = this.#whenBusy, whenSuspended = this.#whenSuspended } = given;
     const isNext = !this.#lines.has(id);
-    // Joins the queue immediately, so that this process's starts begin in the order in which they were called.
+    // Joins the queue immediately, so that this process's runs begin in the order of the calls of `start`.
     const turn = whenBusy === "queue" || whenSuspended === "queue" ? this.#lines.take(id, "send", untilLate()) : undefined;
     try {
       return await this.#startInTurn(id, { given, turn, input: options.input }, isNext);

@@ -29,7 +29,7 @@ export function storeLargeParts(
   };
 }
 
-/** Returns a journal for readers. `messages` are the messages that the run began with. */
+/** Returns a journal for readers, which also loads the parts that are stored separately. `messages` are the messages that the run began with. */
 export function readLargeParts(
   store: Pick<DurableStore, "readBlobs" | "readRecords">,
   { runId, messages }: { readonly runId: string; readonly messages: readonly Message[] },

@@ -362,7 +362,7 @@ export function continuePast<Output, T extends Tool>(
       warnsOfLoops: Array.isArray(middleware) && middleware.some(warnsOfLoops),
     }),
   };
-  // Safe cast: `options` contains all other options.
+  // Safe cast: `again` only replaces some options, and `options` contains all others.
   return again as unknown as LoopOptions<Output, T>;
 }
 

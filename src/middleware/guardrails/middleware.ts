@@ -1,4 +1,4 @@
-// Middleware that checks input and output. The input checks are a journal step beside the request. The output checks' verdicts are stored
+// Middleware that checks input and output. The input checks run in parallel with the request, as a separate journal step. The output checks' verdicts are stored
 // with the answer.
 
 import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";

@@ -95,7 +95,7 @@ export class PlanScanner {
   }
 
   get problem(): string | undefined {
-    // Rejects two objects, because one may be a quotation and nothing tells which.
+    // Rejects two objects, because one may be a quotation, and there is no way to tell which.
     if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);

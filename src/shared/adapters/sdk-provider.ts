@@ -38,7 +38,7 @@ const closings: readonly RegExp[] = [
   /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
   // Ends a call as written by Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
   /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
-  // Ends a call as written by gpt-oss (github.com/lablup/mlxcel/issues/654).
+  // Matches the end of a call as gpt-oss writes it (github.com/lablup/mlxcel/issues/654).
   /[}\n]\s*<\|call\|>$/,
 ];
 

@@ -69,7 +69,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
     expect([result.text, endedAt]).toEqual(["Done.", 40]);
   });
 
-  it("end on a stop while they wait for the budget", async () => {
+  it("end when the run is stopped while they wait for the budget", async () => {
     const control = createLoopControl();
     const work = tool("ok", () => void control.stop());
     const { result, provider } = await run(kind, 8, { limits: { maxTokens: 250 }, control, work });
