@@ -191,7 +191,7 @@ function ruleOf(
   all: readonly KeptTrial[] | undefined,
   id: string,
 ): CaseRule {
-  const certainty = stopEarly === true ? 0.99 : stopEarly === false ? 1 : stopEarly;
+  const certainty = stopEarly === true ? 0.997 : stopEarly === false ? 1 : stopEarly;
   const kept = all?.filter((trial) => trial.case === id);
   return { trials: kept?.length ?? trials, passRate, certainty, kept };
 }

@@ -77,7 +77,7 @@ export interface EvalOptions {
   /** The share of trials that must pass for a case to pass, above 0 and at most 1. Default 1. */
   readonly passRate?: number | undefined;
   /**
-   * True to stop a case's trials when it is at least 99% certain whether the case will pass. Alternatively, this certainty, from 0.5 to
+   * True to stop a case's trials when it is at least 99.7% certain whether the case will pass. Alternatively, this certainty, from 0.5 to
    * 1. Default false.
    */
   readonly stopEarly?: boolean | number | undefined;

@@ -85,22 +85,20 @@ export interface Standing {
 }
 
 /**
- * Returns the probability that enough trials will have passed in the end. The case's pass rate is unknown, and at first every rate is
- * equally likely, so the number of later passes has a beta-binomial distribution.
+ * Returns the probability that enough trials will have passed in the end. The case's pass rate is unknown. At first, rates near 0 and 1 are
+ * more likely than others, as in Jeffreys' prior, because most cases either work or do not. So the number of later passes has a
+ * beta-binomial distribution.
  */
 export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing): number {
   const left = maxTrials - trials;
+  const failed = trials - passed;
   let chance = 0;
-  for (let more = Math.max(0, needed - passed); more <= left; more += 1)
-    chance += Math.exp(
-      logChoose(left, more) +
-        logBeta(passed + more + 1, trials + left - passed - more + 1) -
-        logBeta(passed + 1, trials - passed + 1),
-    );
+  // The logarithm of the probability that `more` of the trials left pass, beginning with none.
+  let log = 0;
+  for (let count = 0; count < left; count += 1) log += Math.log((failed + 0.5 + count) / (trials + 1 + count));
+  for (let more = 0; more <= left; more += 1) {
+    if (passed + more >= needed) chance += Math.exp(log);
+    log += Math.log(((left - more) * (passed + 0.5 + more)) / ((more + 1) * (failed - 0.5 + left - more)));
+  }
   return Math.min(1, chance);
-}
-
-/** Returns the logarithm of the beta function for two whole numbers. */
-function logBeta(a: number, b: number): number {
-  return logFactorial(a - 1) + logFactorial(b - 1) - logFactorial(a + b - 1);
 }

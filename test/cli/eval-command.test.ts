@@ -395,7 +395,7 @@ describe("turnwright eval", () => {
       "a wrong certainty",
       ["--stop-early", "0.2"],
       2,
-      '--stop-early is "0.2", but must be a certainty from 0.5 to 1, such as 0.95, or have no value (0.99).',
+      '--stop-early is "0.2", but must be a certainty from 0.5 to 1, such as 0.95, or have no value (0.997).',
     ],
     ["a wrong runner", ["--save-test", "a", "--runner", "jest"], 2, '--runner is "jest", but must be vitest or node:test.'],
     ["an unknown version", ["--against=--all"], 2, "is neither a file nor a commit of git"],

@@ -21,8 +21,8 @@ function createSuite(seed: number) {
   });
 }
 
-it("stops early with the decisions of 20 trials, at no more than half the cost", async () => {
-  const suite = createSuite(1);
+it.for([1, 5])("stops early with the decisions of 20 trials, at no more than half the cost (seed %d)", async (seed) => {
+  const suite = createSuite(seed);
   const [all, early] = [await evaluate(suite), await evaluate(suite, { stopEarly: true })];
   expect(all.totals.trials).toBe(800);
   expect(early.cases.map(({ status }) => status)).toEqual(all.cases.map(({ status }) => status));

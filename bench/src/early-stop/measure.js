@@ -3,7 +3,7 @@ import { dist } from "../turnwright.js";
 import { createCases, passRate, rates, trials } from "./suite.js";
 
 const seeds = Array.from({ length: 12 }, (_, index) => index + 1);
-const certainties = [0.9, 0.99, 0.999];
+const certainties = [0.9, 0.99, 0.997, 0.999];
 
 /** @type {typeof import("../../../src/evals/index.ts")} */
 const { defineEvaluation, evaluate } = await import(new URL("evals.js", dist).href);
@@ -48,7 +48,7 @@ for (const seed of seeds) {
 const decisions = seeds.length * rates.length;
 const head = ["`stopEarly`", `decisions that differ, of ${decisions}`, "trials of a case", "cost"];
 const rows = spent.early.map(({ cost, trials: run, differ }, index) => [
-  certainties[index] === 0.99 ? "`true`, or 0.99" : String(certainties[index]),
+  certainties[index] === 0.997 ? "`true`, or 0.997" : String(certainties[index]),
   String(differ.length),
   (run / decisions).toFixed(1),
   `${Math.round((100 * cost) / spent.all)} %`,
