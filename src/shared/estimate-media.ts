@@ -2,7 +2,7 @@
 
 import { isRecord } from "./guards.ts";
 import { readImageSize } from "./image-size.ts";
-import { isTextType, locateMedia, type MediaPart, readText } from "./media-source.ts";
+import { isEncoded, isTextType, locateMedia, type MediaPart, readText } from "./media-source.ts";
 import { memoize } from "./promises.ts";
 import { estimateTokens, tokensOfBytes } from "./estimate-tokens.ts";
 
@@ -60,13 +60,18 @@ function countPages(base64: string): number {
 /** The minimum length of a base64 string. A shorter one is counted as text. */
 const shortestEncoded = 1_000;
 
-const encodedText = /^(?:data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,)?[A-Za-z0-9+/_-]+={0,2}$/;
+const beginOfDataUrl = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,/;
 
 /** Estimates the tokens of a provider's JSON data, in which a long base64 string is an image, a file or encrypted data. */
 export function estimateMetadata(value: unknown): number {
   let tokens = 0;
   const text = JSON.stringify(value, function (this: unknown, _key: string, inner: unknown): unknown {
-    if (typeof inner !== "string" || inner.length < shortestEncoded || !encodedText.test(inner)) return inner;
+    if (
+      typeof inner !== "string" ||
+      inner.length < shortestEncoded ||
+      !isEncoded(inner.replace(beginOfDataUrl, ""), /[^A-Za-z0-9+/_-]/)
+    )
+      return inner;
     tokens += estimateString(inner, this);
     return "";
   });
