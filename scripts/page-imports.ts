@@ -70,19 +70,19 @@ function readNames(code: string): Names {
   const used = new Set<string>();
   const declared = new Set<string>();
   const imported = new Set<string>();
-  const addOwn = (node: ts.Node): void => {
-    if (ts.isIdentifier(node)) declared.add(node.text);
-    ts.forEachChild(node, addOwn);
-  };
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node) && !isKey(node)) (declares(node) ? declared : used).add(node.text);
-    // Names from other files of an example are its own.
-    if (ts.isImportDeclaration(node) && /^["']\./.test(node.moduleSpecifier.getText())) return addOwn(node);
-    if (ts.isIdentifier(node) && (ts.isImportSpecifier(node.parent) || ts.isImportClause(node.parent))) imported.add(node.text);
+    if (ts.isIdentifier(node) && isFromPackage(node)) imported.add(node.text);
     ts.forEachChild(node, visit);
   };
   visit(parse(code));
   return { used, declared, imported };
+}
+
+/** True for an imported name, unless it comes from another file of the same example. */
+function isFromPackage(node: ts.Identifier): boolean {
+  const declaration = ts.findAncestor(node, ts.isImportDeclaration);
+  return declaration !== undefined && !/^["']\./.test(declaration.moduleSpecifier.getText());
 }
 
 function declares(node: ts.Identifier): boolean {

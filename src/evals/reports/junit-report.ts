@@ -90,8 +90,8 @@ function writeProperties(fields: Fields): readonly string[] {
 }
 
 function writeCase(report: CaseReport, { name, ended }: EvalReport): readonly string[] {
-  const { id, failed, errors, trials } = report;
-  const judged = failed + report.passed;
+  const { id, passed, failed, errors, trials } = report;
+  const judged = passed + failed;
   const { tokens, costUSD, durationMs } = sumSpent(report);
   const properties = writeProperties({ status: describeCase(report).join(", "), ...describeNumbers(report), tokens, costUSD });
   const outcome = outcomeOf(report);
@@ -108,8 +108,8 @@ function writeCase(report: CaseReport, { name, ended }: EvalReport): readonly st
   );
   const text = escapeXml(problems.join("\n"));
   // Also writes the problems of a case that passed, because some of its trials may have failed.
-  const passed = problems.length === 0 ? [] : writeElement("system-out", {}, [text]);
-  const said = outcome === "success" ? passed : writeElement(outcome, { message: texts[outcome] }, [text]);
+  const remarks = problems.length === 0 ? [] : writeElement("system-out", {}, [text]);
+  const said = outcome === "success" ? remarks : writeElement(outcome, { message: texts[outcome] }, [text]);
   return writeElement("testcase", { name: id, classname: name, time: toSeconds(durationMs) }, [...properties, ...said]);
 }
 
