@@ -10,7 +10,7 @@ import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-st
 import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { checkKeepRuns, checkRemoval } from "./check-removal.ts";
-import { defineKeeping, defineShop } from "./shop.ts";
+import { defineKeeping, defineShop, RELEASE } from "./shop.ts";
 
 const shop = defineShop();
 const keeping = defineKeeping();
@@ -139,10 +139,12 @@ describe("a durable host", () => {
   });
 
   it('returns "busy", steers the run or queues the start if a run is live', async () => {
-    const first = await shop.start("chat-5", { message: "Hello." });
+    const first = await shop.start("chat-5", { message: "Hold." });
     expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
     const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });
-    const queued = await shop.start("chat-5", { message: "Order.", whenBusy: "queue" });
+    const queuing = shop.start("chat-5", { message: "Order.", whenBusy: "queue" });
+    other.kill(RELEASE);
+    const queued = await queuing;
     expect([first.kind, steered.kind, queued.kind]).toEqual(["started", "steered", "started"]);
     expect(queued).toMatchObject({ runId: "chat-5/2" });
     await readTypes(await shop.join("chat-5"));

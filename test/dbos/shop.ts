@@ -1,5 +1,6 @@
 // A durable host for tests with two processes. The answers contain the id of the process that executes the run.
 
+import { once } from "node:events";
 import { defineTool } from "turnwright";
 import { defineDurableHost, type DurableHost } from "turnwright/dbos";
 import type { DurableHostFields } from "../../src/host/durable/durable-host.ts";
@@ -14,6 +15,10 @@ const order = defineTool({
 });
 const pack = defineTool({ name: "pack", description: "A person packs the tea", inputSchema: { type: "object" } });
 
+/** Ends the answer to "Hold." in the process that gets this signal. */
+export const RELEASE = "SIGUSR2";
+const released = once(process, RELEASE);
+
 /** The model obeys the last user message. */
 export const shopFields: DurableHostFields = {
   name: "shop",
@@ -24,17 +29,24 @@ export const shopFields: DurableHostFields = {
 };
 
 function createOptions(input: unknown): ReturnType<DurableHostFields["options"]> {
+  const provider = createMockProvider(({ messages }) => {
+    const last = messages.at(-1);
+    const wish = last?.role === "user" ? last.content : undefined;
+    if (wish === "Order.") return [text("I order."), toolCall("order", {})];
+    if (wish === "Pack.") return toolCall("pack", {});
+    if (wish === "Think.") return [text("Hm."), wait(10_000), text(" So.")];
+    if (wish === "Fail.") throw new Error("No.");
+    const said = messages.filter(({ role }) => role === "user").length;
+    return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
+  });
   return {
-    provider: createMockProvider(({ messages }) => {
-      const last = messages.at(-1);
-      const wish = last?.role === "user" ? last.content : undefined;
-      if (wish === "Order.") return [text("I order."), toolCall("order", {})];
-      if (wish === "Pack.") return toolCall("pack", {});
-      if (wish === "Think.") return [text("Hm."), wait(10_000), text(" So.")];
-      if (wish === "Fail.") throw new Error("No.");
-      const said = messages.filter(({ role }) => role === "user").length;
-      return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
-    }),
+    provider: {
+      ...provider,
+      async *stream(request, call) {
+        if (request.messages.at(-1)?.content === "Hold.") await released;
+        yield* provider.stream(request, call);
+      },
+    },
     tools: [order, pack],
   };
 }
