@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { HostedEvent } from "turnwright/host";
 import { defineDurableHost, type DurableHost, launchWorker, type Worker } from "turnwright/restate";
 import { checkKeepRuns, checkRemoval } from "../dbos/check-removal.ts";
-import { shopFields } from "../dbos/shop.ts";
+import { RELEASE, shopFields } from "../dbos/shop.ts";
 import type { Check } from "./checks.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
 
@@ -32,10 +32,12 @@ async function readAll(stream: AsyncIterable<HostedEvent> | undefined): Promise<
 }
 
 async function checkConversation(): Promise<void> {
-  const first = await shop.start("chat-1", { message: "Hello.", input: 7 });
+  const first = await shop.start("chat-1", { message: "Hold.", input: 7 });
   equal(first.kind, "started");
   equal((await shop.start("chat-1", { message: "Now!" })).kind, "busy");
-  const queued = await shop.start("chat-1", { message: "And now?", whenBusy: "queue" });
+  const queuing = shop.start("chat-1", { message: "And now?", whenBusy: "queue" });
+  process.kill(process.pid, RELEASE);
+  const queued = await queuing;
   ok(queued.kind === "started");
   const { text, messages } = await queued.result();
   match(text, /^Message 2 for null/);
