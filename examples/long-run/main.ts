@@ -15,7 +15,7 @@ import { createResultCache } from "turnwright/cache";
 import { compactMessages, watchPromptCache, withToolSearch } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
-import { catalogue } from "../many-tools/catalogue.ts";
+import { catalog } from "../many-tools/catalog.ts";
 
 const days = 60;
 
@@ -59,7 +59,7 @@ function findStored(messages: ModelRequest["messages"]): string | undefined {
 const messages = [{ role: "user", content: "Find all errors in the logs, and open a ticket every 20 days." }] as const;
 const limits = { maxIterations: 100 };
 const careless = createModel();
-const before = await runToolLoop({ provider: careless, tools: [readLog, ...catalogue], messages, limits });
+const before = await runToolLoop({ provider: careless, tools: [readLog, ...catalog], messages, limits });
 
 const provider = createModel();
 const events = createLoopEvents();
@@ -68,7 +68,7 @@ events.on("compaction-end", ({ tokensBefore, tokensAfter }) => compactions.push(
 
 // #region run
 const cache = createResultCache();
-const tools = withToolSearch([readLog, cache.tool, ...catalogue], {
+const tools = withToolSearch([readLog, cache.tool, ...catalog], {
   defer: ({ name }) => name !== "read_log" && name !== "read_part", // the tools that each run needs stay visible
 });
 const result = await runToolLoop({

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { approve, deferTools, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
-import { catalogue } from "./catalogue.ts";
+import { catalog } from "./catalog.ts";
 
 const provider = createMockProvider([
   toolCall("find_tools", { query: "refund a payment" }),
@@ -18,7 +18,7 @@ const provider = createMockProvider([
 // #region run
 const result = await runToolLoop({
   provider,
-  tools: withToolSearch(catalogue, { defer: true }),
+  tools: withToolSearch(catalog, { defer: true }),
   messages: [{ role: "user", content: "Refund the payment pi_1, and tell the billing channel." }],
   // Found tools need approval like all other tools.
   middleware: [deferTools(), approve(({ name }) => (name.includes("_delete_") ? { kind: "deny" } : { kind: "approve" }))],
@@ -30,8 +30,8 @@ function tokensOf(tools: unknown): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify(tools)) / 4);
 }
 
-const all = tokensOf(catalogue.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })));
-console.log(`All ${catalogue.length} tools: ${all} tokens in each request.`);
+const all = tokensOf(catalog.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })));
+console.log(`All ${catalog.length} tools: ${all} tokens in each request.`);
 for (const [index, { tools }] of provider.requests.entries())
   console.log(`Request ${index + 1}: ${tools.length} tools, ${tokensOf(tools)} tokens.`);
 console.log(result.text);
@@ -41,7 +41,7 @@ assert.deepEqual(
   result.functionHistory.map(({ functionCall, outcome }) => `${functionCall.name}: ${outcome}`),
   ["find_tools: completed", "stripe_create_refund: completed", "slack_create_message: completed"],
 );
-assert.equal(catalogue.length, 300);
+assert.equal(catalog.length, 300);
 assert.ok(tokensOf(provider.requests[0]?.tools) <= 1_500);
 assert.ok(tokensOf(provider.requests.at(-1)?.tools) < all / 5);
 const lists = provider.requests.map(({ tools }) => tools.map(({ name }) => name));

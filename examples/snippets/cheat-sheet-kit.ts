@@ -163,7 +163,7 @@ interface Testing {
 interface PricesEntry {
   // list prices from @pydantic/genai-prices, offline; the cost is undefined if the price list lacks the provider or the model
   genaiPrices(options?: {
-    provider?: string; // replaces the iteration's provider: a gen_ai.provider.name, or an id in the catalogue
+    provider?: string; // replaces the iteration's provider: a gen_ai.provider.name, or an id in the catalog
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;

@@ -17,7 +17,7 @@ export interface AGUIOptions {
    */
   readonly runId?: string | undefined;
   /**
-   * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events. Use "live" after the user answered
+   * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events. Use "live" after the user has answered
    * an interrupt, if the page still shows the first part of the run. Default "start".
    */
   readonly from?: "start" | "live" | undefined;
@@ -42,7 +42,7 @@ export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   /**
    * The id of the last event that the page has received, as returned by `lastEventId(request)` from `turnwright/host`. Only later
    * events are sent. `events` must begin at the start of the run, as with `host.join(id)`. If the id does not belong to these
-   * events, for example after a restart of the server, the only event is `RUN_ERROR` with the code "restarted". The page must
+   * events, for example after a server restart, the only event is `RUN_ERROR` with the code "restarted". The page must
    * then load the thread again. Default: all events are sent.
    */
   readonly after?: string | undefined;

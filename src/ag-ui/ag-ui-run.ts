@@ -1,4 +1,4 @@
-// Builds the AG-UI events of one run. Each nested run has an `AGUIRun` of its own.
+// Builds the AG-UI events of one run. Each nested run has its own `AGUIRun`.
 
 import type { EmittedPart } from "../core/types/loop-event.ts";
 import {
@@ -31,7 +31,7 @@ export class AGUIRun extends PageRun<AGUIEvent> {
   protected readonly handlers: Handlers = {
     "tool-progress": ({ callId, data, preliminary }) =>
       this.#custom("tool-progress", { toolCallId: this.toId(callId), data, ...(preliminary && { preliminary }) }),
-    // Sends edited arguments with the decision, because AG-UI cannot change a call's arguments afterwards.
+    // Sends edited arguments with the decision, because AG-UI cannot change a call's arguments once they are sent.
     "approval-decided": ({ callId, decision, reason, question, args }) => {
       const interruptId = question === undefined ? undefined : this.toId(question);
       this.#custom("approval-decided", { toolCallId: this.toId(callId), decision, interruptId, args, reason });

@@ -14,7 +14,7 @@ import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 export type AGUIMapper = EventMapper<AGUIEvent>;
 
 /**
- * Creates a mapper that makes the same AG-UI events as `toAGUIStream`. Use the mapper to send these events in a different way, for
+ * Creates a mapper that produces the same AG-UI events as `toAGUIStream`. Use the mapper to send these events in a different way, for
  * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

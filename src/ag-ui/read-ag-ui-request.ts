@@ -22,11 +22,12 @@ export interface AGUIRequest {
    */
   readonly message?: UserMessage | undefined;
   /**
-   * The `runId` of the run that `answers` belong to. Compare it with the waiting run's, because another browser tab may show an earlier run.
+   * The `runId` of the run that `answers` belong to. Compare it with the waiting run's `runId`, because another browser tab may show an
+   * earlier run.
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions, results and answers for waiting calls, by the call's `id`, for the run's `answers` option. Each has
+   * The page's decisions, results and answers for waiting calls, keyed by call `id`. Pass them as the run's `answers` option. Each has
    * `fromPage: true`.
    */
   readonly answers: { readonly [id: string]: PageAnswer };
@@ -132,7 +133,7 @@ function toParts(content: unknown): readonly unknown[] {
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** Converts a file part for `readUserMessage`. AG-UI 0.0 and 1.0 use different types for it. */
+/** Converts a file part for `readUserMessage`. AG-UI 0.0 and 1.0 use different part types for files. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary")

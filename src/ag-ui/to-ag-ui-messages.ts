@@ -4,10 +4,7 @@ import type { UserPart } from "../core/types/common.ts";
 import { isWaiting, toPlain } from "../web/page-values.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
-/**
- * A message in AG-UI format. Pass such messages to a client as `initialMessages`, or send them in the event
- * `MESSAGES_SNAPSHOT`.
- */
+/** A message in AG-UI format. Pass such messages to a client as `initialMessages`, or send them in a `MESSAGES_SNAPSHOT` event. */
 export type AGUIMessage =
   | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
   | { readonly id: string; readonly role: "reasoning"; readonly content: string }

@@ -10,7 +10,7 @@ import { createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";
 
 /**
  * Converts a run's events, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
- * stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's run continues.
+ * stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, but a host's run continues.
  *
  * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral message. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -86,7 +86,7 @@ interface Place {
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
 /**
- * Adds an id to each event, which contains the event's position in the run. Omits the events that a reconnecting page has already received.
+ * Adds to each event an id that contains the event's position in the run. Omits the events that a reconnecting page has already received.
  */
 class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;

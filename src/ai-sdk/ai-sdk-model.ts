@@ -7,12 +7,12 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 
 /**
- * Creates a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any provider package, such as
+ * Creates a provider from an AI SDK 5, 6 or 7 language model object. The model may come from any provider package, such as
  * `@ai-sdk/openai`, `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not
  * retry; to retry, wrap the provider in `withRetry`.
  *
  * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a stream
- * was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a model of specification v2, and
+ * was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a specification v2 model, and
  * "other" if the service itself sent no reason.
  *
  * The parts of a finished message become `provider-metadata` chunks: text, reasoning with its signature or item id, calls, files,
@@ -24,7 +24,7 @@ import { createPartsReader, toIterable } from "./model-events.ts";
  * If a user message contains any other URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a file
  * at any other URL is replaced with a note for the model.
  *
- * The run option `modelSettings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
+ * The `modelSettings.extra` run option adds or replaces `doStream` options, for example `{ topK: 20, providerOptions: { … } }`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

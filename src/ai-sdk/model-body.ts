@@ -51,7 +51,7 @@ interface FileForms {
 }
 
 /**
- * Creates the converters of files. `urls` are the URL patterns that the model accepts. Media types are not checked here, so the model's
+ * Creates the file converters. `urls` are the URL patterns that the model accepts. Media types are not checked here, so the model's
  * package may still reject a file for its media type.
  */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
@@ -178,8 +178,8 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
 }
 
 /**
- * Omits blank texts, and reasoning at the end of a message, because some services reject them. Keeps a blank text that has metadata from
- * the service.
+ * Omits blank text parts, and reasoning at the end of a message, because some services reject them. Keeps a blank text part that has
+ * metadata from the service.
  */
 function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const isFilled = ({ type, text, providerOptions }: PromptPart): boolean =>
@@ -246,7 +246,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning, because it has either no signature or the signature of another model. */
+/** Omits reasoning, because it has either no signature or another model's signature. */
 function rebuildMessage(message: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(message);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -266,7 +266,7 @@ type CallBuilder = (
 ) => Promise<AiSdkCallOptions>;
 
 /**
- * Creates a function that builds the options of `doStream`. It throws ProviderError `bad-request` if a message has content that cannot be
+ * Creates a function that builds the `doStream` options. It throws ProviderError `bad-request` if a message has content that cannot be
  * sent to the model.
  */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
@@ -294,7 +294,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
-      // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
+      // A spread copies a "__proto__" key as a plain field, whereas an assignment would set the prototype.
       ...request.settings?.extra,
       // With raw chunks enabled, a gateway would send everything twice: as a part and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
@@ -304,7 +304,10 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   };
 }
 
-/** Returns the order that the messages must have. A message whose calls the service runs itself may come last, because the service continues it. */
+/**
+ * Returns the rules for the order of the messages. A message whose calls the service runs itself may come last, because the service
+ * continues it.
+ */
 function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
   const last = messages.at(-1);
   const isPaused = last?.role === "assistant" && last.content.some(({ providerExecuted }) => providerExecuted === true);

@@ -54,7 +54,7 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Reads how an answer ends from raw chunks of Chat Completions, Responses and Gemini. */
+/** Reads from raw Chat Completions, Responses and Gemini chunks how an answer ends. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
@@ -65,8 +65,8 @@ export class RawEnding {
    */
   isLast = false;
   /**
-   * The error in the latest event, with all its fields. The packages keep only the fields that they know, which excludes an upstream service's
-   * reason, and packages of AI SDK 5 ignore some errors.
+   * The error in the latest event, with all its fields. The packages keep only the fields that they know, so an upstream service's reason
+   * is lost, and AI SDK 5 packages ignore some errors.
    */
   error: UnknownRecord | undefined;
 
@@ -141,12 +141,12 @@ const rareWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Reads the finish reason, or returns undefined if the stream was cut off. Provider packages report a finish reason even then:
- * "unknown" in v2, "other" without `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the
- * option `finishReasons` maps them.
+ * Reads the finish reason, or returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in
+ * v2, "other" without `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the `finishReasons`
+ * option maps them.
  *
  * The service's finish reason is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or
- * "other", Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with calls may become "tool-calls".
+ * "other", Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with tool calls may become "tool-calls".
  */
 export function readFinish(said: unknown, words: FinishWords = new Map()): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };

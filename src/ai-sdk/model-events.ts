@@ -108,8 +108,8 @@ class MessageCalls {
   }
 
   /**
-   * Streams a call only if it names one of the run's tools. The service may run any other call itself, and chunks that were sent cannot be
-   * withdrawn.
+   * Streams a call only if it names one of the run's tools. The service may run any other call itself, and chunks cannot be withdrawn once
+   * sent.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
     // Ignores calls that the service runs, because the package sends them again once complete. Also ignores a second start with the same
@@ -362,7 +362,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Calls a function of the caller, whose errors and rejections must not end the iteration or the process. */
+/** Calls a function that the caller supplied. Its errors and rejections must not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -394,7 +394,8 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   const { settings, words, answer, ending } = reading;
   answer.count(readModelUsage(counts, settings.model));
   const said = readFinish(finishReason, words);
-  // AI SDK packages report the finish reason "error" for anything they cannot parse, even after the real reason, so an earlier one stays.
+  // AI SDK packages report the finish reason "error" for anything they cannot parse, even after the real reason, so an earlier reason is
+  // kept.
   answer.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   answer.close();
 }

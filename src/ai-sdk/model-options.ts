@@ -1,4 +1,4 @@
-// Declares the AI SDK's types instead of importing them, so that models of the specifications v2, v3 and v4 all work.
+// Declares the AI SDK's types instead of importing them, so that models that implement specification v2, v3 or v4 all work.
 
 import { adapterChecks, type AdapterOptions, refuseBare } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Check, type Checks, is, isRecord } from "../core/kit.ts";
@@ -7,7 +7,7 @@ import { isFilled } from "../shared/errors/check-fields.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
 
-/** The `doStream` options that all specification versions share. The run option `modelSettings.extra` may add any field. */
+/** The `doStream` options that all specification versions share. The `modelSettings.extra` run option may add any field. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
@@ -48,7 +48,7 @@ export type FileSource =
 export interface FileFacts {
   readonly mediaType: string;
   readonly source: FileSource;
-  /** The file's name. An empty object if it has none. */
+  /** An object with the file's name, or an empty object if the file has no name. */
   readonly name: { readonly filename?: string };
 }
 
@@ -104,8 +104,8 @@ const v4: SpecWords = {
 export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
- * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are required. They
- * are optional here only because the types of the packages do not guarantee them.
+ * A tool that the service defines, created by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are required.
+ * They are optional here only because the packages' types do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
@@ -133,7 +133,7 @@ export interface AiSdkWarning {
   readonly [field: string]: unknown;
 }
 
-/** The options of `aiSdkModel`. */
+/** The options for `aiSdkModel`. */
 export interface AiSdkModelOptions extends AdapterOptions {
   /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
@@ -168,9 +168,8 @@ export interface AiSdkModelOptions extends AdapterOptions {
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * Maps additional finish reasons from the service or the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason
-   * of the service is looked up first, then the finish reason of the AI SDK. These entries take precedence over the built-in ones.
-   * Default none.
+   * Maps additional finish reasons from the service or the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The service's finish
+   * reason is looked up first, then the AI SDK's. These entries take precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }

@@ -131,7 +131,7 @@ function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
   return (messages) => messages.flatMap((message) => convert(message).wire.content.map(normalizeBlock));
 }
 
-/** Prepares a block for the comparison that finds lost content: removes differences in form that mean nothing. */
+/** Prepares a block for the comparison that finds lost content: removes meaningless differences in form. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;
@@ -146,7 +146,7 @@ function isDefault(name: string, value: unknown): boolean {
   return (name === "content" || name === "citations") && Array.isArray(value) && value.length === 0;
 }
 
-/** The options of `toAnthropicMessages`. */
+/** The options for `toAnthropicMessages`. */
 export interface ToAnthropicOptions {
   /**
    * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model accepts,
@@ -157,16 +157,16 @@ export interface ToAnthropicOptions {
   readonly system?: string | undefined;
 }
 
-/** The options of `fromAnthropicMessages`. */
+/** The options for `fromAnthropicMessages`. */
 export interface FromAnthropicOptions extends Omit<ToAnthropicOptions, "system"> {
   /**
-   * The field `system` of the request: a string, or text blocks. In `lost`, the entries about `system` have the field "system" and
+   * The request's `system` field: a string, or text blocks. In `lost`, the entries about `system` have the field "system" and
    * the index 0.
    */
   readonly system?: string | readonly object[] | undefined;
 }
 
-/** A message of the Messages API. It can be assigned to `MessageParam` of the package `@anthropic-ai/sdk`. */
+/** A message in the Messages API's format. It can be assigned to `MessageParam` from `@anthropic-ai/sdk`. */
 export interface AnthropicMessage {
   role: "user" | "assistant";
   content: AnthropicBlock[];
@@ -198,7 +198,7 @@ export type AnthropicContent =
 /** A transcript in Anthropic's format. */
 export interface AnthropicHistory<Item> {
   readonly messages: Item[];
-  /** The unchanged value of the option `system`. */
+  /** The unchanged value of the `system` option. */
   readonly system?: string | undefined;
   /** Content that this format cannot express. Empty if `fromAnthropicMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
@@ -207,8 +207,8 @@ export interface AnthropicHistory<Item> {
 const checks: Checks<Omit<ToAnthropicOptions, "system">> = { provider: historyProviderCheck };
 
 /**
- * Converts messages of Anthropic's Messages API to a transcript. A call without a result gets a `not-run` result, and a result
- * without a call is omitted. Cache marks are omitted: the option `cache` of the provider sets new ones.
+ * Converts messages from Anthropic's Messages API to a transcript. A call without a result gets a `not-run` result, and a result
+ * without a call is omitted. Cache marks are omitted: the provider's `cache` option sets new ones.
  *
  * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
  * "invalid-option" or "unknown-option" if an option is invalid.
@@ -241,10 +241,10 @@ function readSystem(system: FromAnthropicOptions["system"], draft: HistoryDraft)
 }
 
 /**
- * Converts a transcript to messages of Anthropic's Messages API: the same messages that `anthropicMessages` would send. A transcript that
- * begins with an assistant message gets a user message first, because the API requires one.
+ * Converts a transcript to messages for Anthropic's Messages API: the same messages that `anthropicMessages` would send. If a transcript
+ * begins with an assistant message, a user message is added before it, because the API requires one.
  *
- * Users' images and files that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
+ * User images and files that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
  * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

@@ -27,12 +27,12 @@ import {
  * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
  * message was edited or goes to another model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old messages with a summary if the run has `compactMessages`. The
- * summary is not part of the text. The summary is sent back with its message, and the service then ignores everything before the
- * summary. Requests still contain the old messages, because another model does not get the summary and needs these messages. The
- * usage includes the tokens of the summary.
+ * With the `compaction` option, the service replaces old messages with a summary if the run has `compactMessages`. The summary is not part
+ * of the text. The summary is sent back with its message, and the service then ignores everything before the summary. Requests still
+ * contain the old messages, because another model does not get the summary and needs these messages. The usage includes the summary's
+ * tokens.
  *
- * The setting `seed` is not sent, because the API has no field for it.
+ * The `seed` setting is not sent, because the API has no field for it.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
@@ -62,7 +62,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
     const send = async (signal: AbortSignal): Promise<unknown> => {
-      // Uses `Date.now()` because containers expire at a calendar date, and `call.clock` may start at any number.
+      // Uses `Date.now()` because containers expire at a wall-clock time, and `call.clock` may start at any number.
       const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
       const body = buildMessagesBody(fitMedia(request), ports);
       call.sending?.(body, { id, model });

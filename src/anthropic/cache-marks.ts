@@ -1,5 +1,5 @@
-// Places cache marks: the field `cache_control` of a block. The server writes a cache entry at each mark, and reads the longest entry that
-// ends at most 20 blocks before one.
+// Places cache marks: the `cache_control` field of a block. The server writes a cache entry at each mark, and reads the longest entry that
+// ends at most 20 blocks before a mark.
 
 import { isRecord, listOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -19,7 +19,7 @@ export interface MarkableRequest {
   readonly system: string | undefined;
   readonly tools: readonly object[];
   readonly joined: readonly JoinedMessage[];
-  /** The fields of `settings.extra`. They replace fields of the request and may contain cache marks of their own. */
+  /** The fields of `settings.extra`. They replace request fields and may contain cache marks of their own. */
   readonly extra: UnknownRecord;
 }
 
@@ -29,12 +29,12 @@ export interface MarkedRequest {
   readonly messages: readonly WireMessage[];
 }
 
-/** The newest request of a conversation, with which the next one is compared. */
+/** The newest request in a conversation, with which the next one is compared. */
 interface Sent {
   readonly parts: readonly Part[];
   /** The indexes of the parts after which the server has written a cache entry. */
   readonly entries: readonly number[];
-  /** The index of the part with the mark that item 4 in the docstring of `createMarker` describes. */
+  /** The index of the part with the mark described in item 4 of the `createMarker` documentation. */
   readonly kept: number | undefined;
 }
 
@@ -55,8 +55,8 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
  *    The final part may be context, which has a different position in the next request.
  * 2. The latest position that had a mark in an earlier request, if everything before the position is still the same. The server
- *    can then read the entry of that mark, even if more than 20 blocks were added. If there is no such position, for example
- *    after a restart of the process: the end of the second-to-last user message.
+ *    can then read that mark's entry, even if more than 20 blocks were added. If there is no such position, for example
+ *    after a process restart: the end of the second-to-last user message.
  * 3. The system text.
  * 4. The end of the messages that have changed since the previous request, for example because results were masked. Later
  *    requests change only messages after this mark, so they can still read its entry.
@@ -127,7 +127,7 @@ interface Places {
   readonly end: number | undefined;
   readonly read: number | undefined;
   readonly kept: number | undefined;
-  /** The indexes of the entries of earlier requests that are still valid. */
+  /** The indexes of entries from earlier requests that are still valid. */
   readonly entries: readonly number[];
 }
 

@@ -20,7 +20,7 @@ export interface FitPorts {
   readonly settings: MessagesSettings;
   /** True if the final assistant message does not begin with thinking, although the request ends with results of its calls. */
   readonly lacksThinking: boolean;
-  /** True to ask the service to drop thinking that no longer fits. */
+  /** True to ask the service to drop thinking that no longer fits the request. */
   readonly dropsUnfit: boolean;
   /** True if the service refuses `thinking.display`. */
   readonly refusesDisplay: boolean;
@@ -31,7 +31,7 @@ export interface Fit {
   readonly fields: FittedRequest;
   /** The text that asks the model to call a tool. Set if the model refuses a forced call. */
   readonly instruction: string | undefined;
-  /** True if the request asks the service to drop thinking that no longer fits. */
+  /** True if the request asks the service to drop thinking that no longer fits the request. */
   readonly asksToDrop: boolean;
 }
 
@@ -80,7 +80,7 @@ function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, p
   return accepted?.type === "enabled" && ports.lacksThinking ? undefined : addControls(accepted, ports);
 }
 
-/** Adds the fields `display` and `block_binding` where they are needed. Models that need them think adaptively by default. */
+/** Adds the `display` and `block_binding` fields if they are needed. Models that need them think adaptively by default. */
 function addControls(thinking: AnthropicThinking | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const { settings, dropsUnfit, refusesDisplay } = ports;
   const shown = settings.facts?.hidesNotes === true && !refusesDisplay ? { display: "summarized" } : {};

@@ -26,7 +26,7 @@ export interface KeptThinking {
   strip(wire: WireMessage, message: Message | undefined): WireMessage;
 }
 
-/** A change that says that the adapter left out thinking, because the request before it had changed. */
+/** Reports that the adapter left out thinking, because the content before it had changed. */
 export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
 
 export function createKeptThinking(): KeptThinking {
@@ -49,7 +49,7 @@ export function createKeptThinking(): KeptThinking {
   };
 }
 
-/** Returns the position of the first message that differs. 0 if the system text or the tools differ. */
+/** Returns the position of the first message that differs. Returns 0 if the system text or the tools differ. */
 function findChange(before: Prefix, now: Prefix): number | undefined {
   const hasSameTools = before.tools.length === now.tools.length && before.tools.every((tool, at) => isSame(tool, now.tools[at]));
   if (!hasSameTools || !isSame(before.system, now.system)) return 0;

@@ -55,7 +55,7 @@ const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition):
 
 const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
 
-/** Finds the tools that a request declares. Calls of some server tools, such as code execution, use other names than the declared one. */
+/** Finds the tools that a request declares. Calls to some server tools, such as code execution, use names other than the declared one. */
 function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Accepted, "declares" | "hasTool"> {
   const names = tools.map((tool) => ("name" in tool ? tool.name : undefined));
   const types = tools.flatMap((tool) => ("type" in tool ? String(tool.type) : []));
@@ -199,7 +199,7 @@ export interface BodyPorts {
   readonly kept: KeptThinking;
   /** The current time in milliseconds since 1970. Used to detect expired containers. */
   readonly now: number;
-  /** True to ask the service to drop thinking that no longer fits. */
+  /** True to ask the service to drop thinking that no longer fits the request. */
   readonly dropsUnfit: boolean;
   /** True if the service refuses `thinking.display`. */
   readonly refusesDisplay: boolean;
@@ -225,7 +225,7 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
     ...toCompactionField(request, settings.compaction),
     // Leaves out `seed`, because the API has no such field and rejects unknown fields.
     ...toSettingFields(model, { stopSequences: "stop_sequences" }),
-    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
+    // A spread copies a "__proto__" key as a plain field, whereas an assignment would set the prototype.
     ...model.extra,
     ...toConfigField(schema, request),
     ...toContainerField(request, { id: settings.id, now: ports.now }),
@@ -236,7 +236,7 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
 
 /**
  * Adds a user message that asks for a forced call, or that follows an assistant message which the model refuses to continue. A message that
- * ends with a summary or a block of a server tool was paused by the service, which continues it.
+ * ends with a summary or a server tool block was paused by the service, which continues it.
  */
 function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
   const { messages } = request;
@@ -308,7 +308,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
  * call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // Skips user messages, and blank messages, which are not sent.
+  // Skips user messages, and also blank messages, because those are never sent.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;
@@ -322,7 +322,7 @@ function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts)
   return convert(last).isRebuilt || !isThinkingBlock(block);
 }
 
-/** The smallest threshold for a compaction that the service accepts, in tokens. */
+/** The smallest compaction threshold that the service accepts, in tokens. */
 const smallestTrigger = 50_000;
 
 function toCompactionField(

@@ -16,7 +16,7 @@ interface OpenBlock {
   readonly fields: { [field: string]: Json };
   json: string;
   citations: Json[] | undefined;
-  /** A call to a tool of the run. Blocks of tools that the server runs have no `call`. */
+  /** A call to one of the run's tools. Blocks for tools that the server runs have no `call`. */
   readonly call: StreamedCall | undefined;
 }
 
@@ -25,7 +25,7 @@ interface OpenBlock {
  * block that was cut off, so a closed call may be incomplete. `call-ready` is therefore sent only when the next block begins or the stop
  * reason is known.
  *
- * If the block of a text delta is missing or has a different type, the delta begins a new block. No text is lost, and each block that
+ * If a text delta's block is missing or has a different type, the delta begins a new block. No text is lost, and each block that
  * is sent back has only the fields of its type.
  */
 class BlockAssembly {
@@ -284,7 +284,7 @@ interface Reading {
   opening: string;
 }
 
-/** Reads the events of a message into chunks. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Converts a message's events to chunks. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = new Map()): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
@@ -298,7 +298,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
     opening: "",
   };
   return createEventReader(answer, {
-    // The stream may also end without `message_stop`, because the connection is lost or a gateway omits the event.
+    // The stream may also end without `message_stop`, if the connection is lost or a gateway omits the event.
     mayGoOn: () => !answer.isOver,
     read: (event) => readEvent(event, reading),
     end: () => endReading(reading),
@@ -372,7 +372,7 @@ function stop(raw: unknown, { answer, blocks }: Reading): void {
   blocks.settle(mayBeCut(textOf(raw), answer.words));
 }
 
-/** The changes that the service reports, each with its `action` in the event `request-adjusted`. */
+/** The changes that the service reports, each with its `action` in the `request-adjusted` event. */
 const transformations: ReadonlyMap<unknown, RequestChange["action"]> = new Map([
   ["thinking_dropped", "removed"],
   ["thinking_mismatch_allowed", "kept"],

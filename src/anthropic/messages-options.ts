@@ -1,5 +1,5 @@
-// Options for the Anthropic adapter, with the defaults that its client already sends. Declares the API's types instead of importing them,
-// so that any SDK version works.
+// Options for the Anthropic adapter, with defaults from the headers that its client already sends. Declares the API's types instead of
+// importing them, so that any SDK version works.
 
 import {
   adapterChecks,
@@ -19,7 +19,7 @@ import type { Quirks, ServiceName } from "../services/service.ts";
 import { unsampledVersion } from "../services/anthropic.ts";
 import { type ClaudeFacts, findClaudeFacts } from "../services/claude-models.ts";
 
-/** Returns a default header of the client. The SDK accepts headers in several forms. */
+/** Returns one of the client's default headers. The SDK accepts headers in several forms. */
 function headerOf(client: object, name: string): string | undefined {
   const { _options: options } = client as UnknownRecord;
   for (const [key, value] of listHeaders(recordOf(options).defaultHeaders)) {
@@ -38,7 +38,7 @@ function listHeaders(given: unknown): Iterable<readonly unknown[]> {
 }
 
 /**
- * Returns the API version that the client's SDK sends. @anthropic-ai/sdk has sent 2026-10-21 since its version 1.0.0. The clients for
+ * Returns the API version that the client's SDK sends. @anthropic-ai/sdk has sent 2026-10-21 since version 1.0.0. The clients for
  * Bedrock and Vertex AI are built on it, and do the same.
  */
 function sdkVersionOf(client: object): string | undefined {
@@ -63,11 +63,11 @@ export interface WireMessage {
 /** A container on the server, in which code runs and files are stored. */
 export interface WireContainer {
   readonly id: string;
-  /** The expiry date, in ISO 8601. */
+  /** The expiry date, in ISO 8601 format. */
   readonly expires_at?: string | undefined;
 }
 
-/** A streaming request's body. The run option `modelSettings.extra` may add any field. */
+/** A streaming request's body. The `modelSettings.extra` run option may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -90,7 +90,7 @@ export interface AnthropicMessagesClient {
   };
 }
 
-/** A thinking setting in the format of the API: `{ type: "adaptive" }` or `{ type: "enabled", budget_tokens: 4_000 }`. */
+/** A thinking setting in the API's format: `{ type: "adaptive" }` or `{ type: "enabled", budget_tokens: 4_000 }`. */
 export interface AnthropicThinking {
   readonly type: string;
   /** The thinking budget for type "enabled", in tokens. Must be less than the token limit of the whole answer. */
@@ -98,13 +98,13 @@ export interface AnthropicThinking {
   readonly [field: string]: Json | undefined;
 }
 
-/** A tool that Anthropic runs, in the format of the API, for example `{ type: "web_search_20250305", name: "web_search" }`. */
+/** A tool that Anthropic runs, in the API's format, for example `{ type: "web_search_20250305", name: "web_search" }`. */
 export interface AnthropicServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** The options of `anthropicMessages`. */
+/** The options for `anthropicMessages`. */
 export interface AnthropicMessagesOptions extends AdapterOptions {
   /** The client that sends the requests. */
   readonly client: AnthropicMessagesClient;
@@ -115,19 +115,19 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly id?: string | undefined;
   /**
-   * The service whose rules the requests follow, for example "bedrock" for a gateway to Amazon Bedrock. Default: recognized by the host
-   * of the client's `baseURL`, by `id` or by the port, otherwise Anthropic.
+   * The service whose rules the requests follow, for example "bedrock" for a gateway to Amazon Bedrock. Default: detected from the host of
+   * the client's `baseURL`, then `id`, then the port, otherwise Anthropic.
    */
   readonly service?: ServiceName | undefined;
   /**
-   * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the
-   * settings of the run have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one. The budget is always
-   * added to `maxOutputTokens`, up to the model's limit.
+   * The maximum number of tokens in one answer, including thinking. The API requires a limit, so `maxTokens` applies if the run's settings
+   * have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one. The budget is always added to `maxOutputTokens`,
+   * up to the model's limit.
    */
   readonly maxTokens?: number | undefined;
   /**
-   * Controls how the model thinks. If the model refuses the type, the adapter replaces it or omits it, and the event
-   * `request-adjusted` says so. Default: the model's default. If a model writes its notes between tool calls as thinking, the default also
+   * Controls how the model thinks. If the model refuses the type, the adapter replaces or omits it, and reports this in a
+   * `request-adjusted` event. Default: the model's default. If a model writes its notes between tool calls as thinking, the default also
    * has `display: "summarized"`, because the notes would otherwise be empty.
    */
   readonly thinking?: AnthropicThinking | undefined;
@@ -143,20 +143,18 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    * input tokens or more, and only with some models: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
-  /**
-   * The names of beta features for the header `anthropic-beta`, in addition to those of the client's default headers. Default none.
-   */
+  /** The names of beta features for the `anthropic-beta` header, in addition to those in the client's default headers. Default none. */
   readonly betas?: readonly string[] | undefined;
   /**
-   * The version of the API, for the header `anthropic-version`. Starting with "2026-10-21", the service refuses `temperature` and `topP`, so
+   * The API version, for the `anthropic-version` header. Starting with "2026-10-21", the service refuses `temperature` and `topP`, so
    * they are not sent. Default: the version in the client's default headers, otherwise the version that the client's SDK sends.
    */
   readonly apiVersion?: string | undefined;
   /**
    * True to let the service drop thinking that no longer fits a changed request, instead of refusing the request (beta
-   * `thinking-binding-controls-2026-08-01`). The dropped blocks are reported with the event `request-adjusted`. If false, or if the
+   * `thinking-binding-controls-2026-08-01`). The dropped blocks are reported in a `request-adjusted` event. If false, or if the
    * service refuses the beta, the adapter leaves such thinking out itself. Default: true for models that check their thinking, except
-   * on Bedrock, Vertex AI and Microsoft Foundry: docs/models-of-autumn-2026.md.
+   * on Bedrock, Vertex AI and Microsoft Foundry. See docs/models-of-autumn-2026.md.
    */
   readonly dropsUnfitThinking?: boolean | undefined;
   /**
@@ -165,14 +163,14 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
-   * Set to "bm25" or "regex" to let the service search the tools with the trait `deferred`: in natural language, or with regular
+   * Set to "bm25" or "regex" to let the service search the tools that have the `deferred` trait: in natural language, or with regular
    * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the service
    * does not search. Not all models support this search:
    * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
    */
   readonly toolSearch?: "bm25" | "regex" | undefined;
   /**
-   * Set to true to send the schema of `structuredOutput` in the field `output_config.format`, so that the service enforces it. Set
+   * Set to true to send the schema of `structuredOutput` in the `output_config.format` field, so that the service enforces it. Set
    * to false for services and models that reject the field; the schema is then described in the system text. Default: true for
    * Anthropic's own address, except for models before Claude Opus 4.1; otherwise false.
    */
@@ -196,9 +194,9 @@ export interface MessagesSettings extends Omit<Settled<AnthropicMessagesOptions,
   readonly cacheControl: CacheControl | undefined;
   readonly compaction: CompactionEdit | undefined;
   readonly betas: readonly string[];
-  /** The betas in the client's default headers, which a header of the request would replace. */
+  /** The betas in the client's default headers, which a request header would replace. */
   readonly clientBetas: readonly string[];
-  /** The rules of the model. Undefined for a model other than Claude. */
+  /** The model's rules. Undefined for a model other than Claude. */
   readonly facts: ClaudeFacts | undefined;
   readonly quirks: Quirks;
   /** True if the service refuses `temperature` and `top_p`. */
@@ -209,7 +207,7 @@ export interface MessagesSettings extends Omit<Settled<AnthropicMessagesOptions,
 
 const usualMaxTokens = 16_384;
 
-/** The service requires this beta for the field `context_management`, and for requests with `compaction` blocks. */
+/** The service requires this beta for the `context_management` field, and for requests with `compaction` blocks. */
 const compactionBeta = "compact-2026-01-12";
 
 const sdkClient = /* @__PURE__ */ clientCheck("an Anthropic client", "messages", "create");
@@ -320,8 +318,8 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 });
 
 /**
- * Plans how the answer's schema is sent. The service rejects a format together with citations, which its search tools add, and if the final
- * message is from the model, because the model then continues that message.
+ * Plans how the answer's schema is sent. The service rejects a format combined with citations, which its search tools add. It also rejects
+ * a format if the final message is from the model, because the model then continues that message.
  */
 export function planOutput(request: ModelRequest, serverTools: readonly object[]): OutputPlan {
   const isContinued = request.messages.at(-1)?.role === "assistant";
@@ -329,7 +327,7 @@ export function planOutput(request: ModelRequest, serverTools: readonly object[]
   return plan(request, !isContinued && !isTaken && serverTools.length === 0);
 }
 
-/** Adds the schema to the field `output_config`, whose other fields, such as `effort`, are kept. */
+/** Adds the schema to the `output_config` field and keeps its other fields, such as `effort`. */
 export function toConfigField(schema: JsonSchema | undefined, request: ModelRequest): { readonly output_config?: Json } {
   return schema === undefined ? {} : { output_config: { ...configOf(request), format: { type: "json_schema", schema } } };
 }

@@ -21,7 +21,7 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
  * Returns the blocks to send back, or undefined if the message must be rebuilt from its text and calls.
  *
  * All blocks must come from this service and model, because a signature is only valid where it was made. The blocks must also have
- * the same text and calls as the message. Text or calls differ if the message was edited, if a call got another id, or if a
+ * the same text and calls as the message. Text or calls differ if the message was edited, if a call got a different id, or if a
  * continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {
@@ -30,7 +30,7 @@ export function readMetadata(message: AssistantMessage, reader: MetadataReader):
 }
 
 /**
- * Omits blank texts, which the service sends between thinking and a call but rejects in a request. Also omits documents, which the
+ * Omits blank text blocks, which the service sends between thinking and a call but rejects in a request. Also omits documents, which the
  * service accepts only in results (platform.claude.com/docs/en/api/migration-2026-10-21).
  */
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
@@ -63,7 +63,7 @@ function readBlocks(providerMetadata: ProviderMetadata | undefined, reader: Meta
 }
 
 /**
- * Returns the newest container of the conversation, unless the container has expired. Keeps skills in `extra.container`. The whole
+ * Returns the conversation's newest container, unless it has expired. Keeps skills in `extra.container`. The whole
  * transcript is searched, because a compaction may remove the message with the container from `messages`.
  */
 export function toContainerField(
@@ -86,7 +86,7 @@ function lastContainer(messages: readonly Message[], id: string): WireContainer 
   return undefined;
 }
 
-/** Returns the newest container of a message. The model is not compared, because containers belong to accounts, not to models. */
+/** Returns the newest container in a message. The model is not compared, because containers belong to accounts, not to models. */
 export function readContainer(providerMetadata: ProviderMetadata, id: string): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {

@@ -71,11 +71,10 @@ function isServerResult({ type }: WireBlock): boolean {
 }
 
 /**
- * Removes blocks that the service would refuse: calls that a fallback has declined, references to tools that are gone, open calls of
- * server tools that the next assistant message does not answer, and results without their call. An open call is also removed if a
- * user message follows, because the model would not read that message before it has answered. If the request does not declare the
- * tool, the service refuses an open call at the end. It also refuses the results of a tool search at any place, because they refer to
- * tools.
+ * Removes blocks that the service would refuse: calls that a fallback has declined, references to tools that are gone, open server tool
+ * calls that the next assistant message does not answer, and results without their call. An open call is also removed if a user message
+ * follows, because the model would not read that message before it has answered. If the request does not declare the tool, the service
+ * refuses an open call at the end. It also refuses the results of a tool search at any place, because they refer to tools.
  */
 export function removeRefusedBlocks(
   messages: readonly Message[],
@@ -139,15 +138,15 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
   const { type, id, tool_use_id: answered, caller } = block;
   if (type.endsWith("tool_use") && ids.includes(textOf(id))) return [];
   if (type.endsWith("tool_result") && ids.includes(textOf(answered))) return [];
-  // The field `caller` names the server call whose code made this call, so it is removed together with the server call.
+  // The `caller` field names the server call whose code made this call, so it is removed together with the server call.
   if (!isRecord(caller) || !ids.includes(textOf(caller["tool_id"]))) return [block];
   const { caller: _removed, ...rest } = block;
   return [rest];
 }
 
 /**
- * Removes what the service refuses after a server-side fallback. The answer then contains the first model's blocks, the block `fallback`,
- * and the second model's blocks. The service refuses calls of the first model that were not answered in the same message, and their results
+ * Removes what the service refuses after a server-side fallback. The answer then contains the first model's blocks, the `fallback` block,
+ * and the second model's blocks. The service refuses the first model's calls that were not answered in the same message, and their results
  * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
  * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). The thinking is then removed too, because two models made it.
  */
@@ -178,8 +177,8 @@ function isMarker({ type }: WireBlock): boolean {
 }
 
 /**
- * Keeps only references to tools of the request in the results of a tool search. The service refuses others
- * (github.com/code-yeongyu/senpi/issues/437). A result without any reference left is removed.
+ * In tool search results, keeps only references to the request's tools. The service refuses others
+ * (github.com/code-yeongyu/senpi/issues/437). A result with no references left is removed.
  */
 function withoutReferences(message: WireMessage, { hasTool }: Accepted): WireMessage {
   const gone = readServerBlocks(message).references.filter((name) => !hasTool(name));

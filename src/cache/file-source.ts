@@ -40,15 +40,15 @@ const maxListed = 10_000;
 const inspectedBytes = 8_192;
 
 /**
- * Creates a source for `createResultCache`, that lets the model read the text files below the folder `root`. **The model can read
+ * Creates a source for `createResultCache` that lets the model read the text files below the folder `root`. **The model can read
  * every file below the root**, including hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
  * Links are followed if they lead to a place below the root. Hard links look like other files.
  *
- * A file's id is the name of the root and the path below it, for example "data/logs/app.log". The id of a folder lists its
- * entries. Files are read in ranges, and a range is kept in memory only while it is in use.
+ * A file's id is the name of the root and the path below it, for example "data/logs/app.log". Reading a folder's id lists its entries.
+ * Files are read in ranges, and a range is kept in memory only while it is in use.
  *
- * Throws LoopError "invalid-option" or "unknown-option". If the root does not exist, each read fails with an error that names the
- * option.
+ * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid. If the root does not exist, each read fails with an error
+ * that names the option.
  *
  * @example
  * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !/(^|\/)\./.test(path) })] });
@@ -94,7 +94,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
   }
 }
 
-/** An error whose message the model may read. Messages from file system errors would reveal absolute paths. */
+/** An error whose message the model may read. File system error messages would reveal absolute paths. */
 class ReadError extends Error {}
 
 function missing(name: string): ReadError {
@@ -179,6 +179,6 @@ async function listFolder({ name, accepts }: Place, path: string, parts: readonl
     lines.push([name, ...inside].join("/") + (entry.isDirectory() ? "/" : ""));
   }
   const more = count > maxListed ? [`(The folder has more than ${maxListed} entries.)`] : [];
-  // Replaces line breaks in file names, because such a name would look like two entries.
+  // Replaces line breaks in file names, because a name with one would look like two entries.
   return [...lines.sort().map((line) => line.replace(/[\n\r]/g, "?")), ...more].join("\n") || "(The folder is empty.)";
 }

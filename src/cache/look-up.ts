@@ -121,7 +121,10 @@ export class Answer {
     return this.#lines.length;
   }
 
-  /** Adds a line to the answer. Returns false if it is full. The first line always fits, because callers cut lines to less than `maxBytes`. */
+  /**
+   * Adds a line to the answer. Returns false if the answer is full. The first line always fits, because callers cut lines to less than
+   * `maxBytes`.
+   */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > maxBytes) return false;

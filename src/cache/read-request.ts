@@ -105,7 +105,7 @@ export interface ReadSource {
    * it then gets a list of what the source contains.
    */
   readonly name: string;
-  /** Tells the model what the source contains, under which ids. Becomes part of the tool's description. */
+  /** Tells the model what the source contains and under which ids. Becomes part of the tool's description. */
   readonly description: string;
   /**
    * Opens the text with this id. Returns undefined if the id belongs to a different source. The id comes from the model and may be

@@ -30,7 +30,7 @@ export interface ResultCacheOptions {
   readonly store?: ResultStore | undefined;
   /**
    * Other text that the model can read with the tool: `fileSource` from `turnwright/cache`, `resourceSource` from
-   * `turnwright/mcp`, or your own. The first source that has text with the id is used. Default: none.
+   * `turnwright/mcp`, or your own. The first source that has text with the requested id is used. Default: none.
    */
   readonly sources?: readonly ReadSource[] | undefined;
   /** How long a result can be read, in milliseconds. `Infinity` means that results never expire. Default 3,600,000. */
@@ -39,7 +39,7 @@ export interface ResultCacheOptions {
   readonly maxBytes?: number | undefined;
   /** Results with more estimated tokens than this number are stored. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** The clock for the age of results. `now` returns milliseconds since 1970. The cache sets no timers. Default: `Date.now`. */
+  /** The clock that measures the age of results. `now` returns milliseconds since 1970. The cache sets no timers. Default: `Date.now`. */
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
@@ -56,8 +56,8 @@ const maxPreviewLength = 600;
 
 /**
  * Creates a cache for large results. The model gets the id, the size and the first lines of a large result. With the `read_part`
- * tool, the model reads more lines, searches the text, or selects values of JSON with a JSONPath. The tool also reads
- * files and MCP resources, if you pass `sources`. This tool's results have at most about 6,000 bytes.
+ * tool, the model reads more lines, searches the text, or selects JSON values with a JSONPath expression. The tool also reads
+ * files and MCP resources, if you pass `sources`. This tool's results are at most about 6,000 bytes long.
  *
  * When the model has read enough, it can release the text: later requests then leave out what was read from the text, and a stored
  * result is deleted.
@@ -101,7 +101,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** Stored files outlive the process, so their age is measured with the time of day, not with a run's clock. */
+/** Stored files outlive the process, so their age is measured in wall-clock time, not with a run's clock. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
 function describeTool(sources: readonly ReadSource[]): string {

@@ -31,7 +31,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // The flag "wx" makes opening fail if anything with this name exists, even a symbolic link.
+      // The "wx" flag makes opening fail if anything with this name exists, even a symbolic link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -94,7 +94,7 @@ function createCacheId(now: number): string {
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** Returns when a result was stored, in milliseconds since 1970, as its id says. Returns undefined if the id is invalid. */
+/** Reads from a result's id when it was stored, in milliseconds since 1970. Returns undefined if the id is invalid. */
 function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -107,9 +107,7 @@ interface LimitedStoreSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/**
- * The store is listed again when 1/4 of the known results were written after the previous listing. Not more often, because listing is slow.
- */
+/** The store is listed again only when 1/4 of the known results have been written since the previous listing, because listing is slow. */
 const listedShare = 4;
 
 export class LimitedStore {
@@ -155,7 +153,8 @@ export class LimitedStore {
   }
 
   /**
-   * Reads a stored text. Returns undefined if it is missing or too old. Passes only valid ids to the store, because ids come from models.
+   * Reads the text of a stored result. Returns undefined if the result is missing or too old. Passes only valid ids to the store, because
+   * ids come from models.
    */
   async find(id: string): Promise<string | undefined> {
     if (!this.#isFresh(id)) return undefined;
@@ -192,7 +191,7 @@ export class LimitedStore {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // Remembers results that were written while the store was listing, because the list may lack them.
+    // Remembers results that were written while the store was listing its contents, because the list may not include them.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

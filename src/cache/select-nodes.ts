@@ -1,4 +1,4 @@
-// Evaluates a JSONPath with a limited amount of work, because a short path can compare all values of a document with each other. Only this
+// Evaluates a JSONPath with a limited amount of work, because a short path can compare all values in a document with each other. Only this
 // file imports the JSONPath library.
 
 import {
@@ -16,9 +16,9 @@ import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 const maxShown = 2_000;
 
 export interface Selection {
-  /** At most 2,000 matches, starting with number `startMatch`. */
+  /** At most 2,000 matches, starting with match number `startMatch`. */
   readonly nodes: readonly Pick<JSONPathNode, "value" | "getPath">[];
-  /** The number of all matches found, including those before `startMatch`. */
+  /** The total number of matches found, including those before `startMatch`. */
   readonly count: number;
   readonly isWhole: boolean;
 }
@@ -47,7 +47,7 @@ function runWithin(search: () => void): boolean {
     search();
     return true;
   } catch (error) {
-    // A RangeError means too much work as well: the library passes nodes as arguments, so a filter over 100,000 items overflows the stack.
+    // A RangeError also means too much work: the library passes nodes as arguments, so a filter over 100,000 items overflows the stack.
     if (error instanceof WorkLimitError || error instanceof RangeError) return false;
     throw error;
   }
@@ -154,7 +154,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   }
 }
 
-/** A node costs one step more for each of this many levels of depth, because the library copies its path for each of its children. */
+/** A node costs one extra step for each of this many levels of depth, because the library copies its path for each of its children. */
 const depthPerStep = 8;
 
 /** Returns the steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them. */

@@ -13,8 +13,8 @@ export interface CliIO {
   /** Writes a line about progress or a problem. */
   note(line: string): void;
   /**
-   * Runs another command of this program in a separate process, and resolves to its exit code. Forwards its notes. Ends the process if the
-   * signal is aborted.
+   * Runs another command of this program in a separate process, and resolves to its exit code. Forwards that process's notes. Ends the
+   * process if the signal is aborted.
    */
   runSelf(args: readonly string[], how: SelfRun): Promise<number>;
   /** Asks the person at the terminal. Absent if nobody is there to answer. */

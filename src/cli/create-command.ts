@@ -1,4 +1,4 @@
-// Implements `turnwright create`, which copies one of the projects in examples/create. The package contains them.
+// Implements `turnwright create`, which copies one of the projects in examples/create, which the package includes.
 
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -52,7 +52,7 @@ const realNames: { readonly [name: string]: string | undefined } = {
   "_env.example": ".env.example",
 };
 
-/** Returns the contents by path. The template's own files replace files that all templates share. */
+/** Returns the template's file contents by path. The template's own files replace files that all templates share. */
 async function readTemplate(template: Template, packageFolder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const root of ["shared", template].map((name) => join(packageFolder, "examples/create", name))) {

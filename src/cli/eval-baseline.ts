@@ -25,7 +25,7 @@ export interface BaselinePlan {
   readonly against: string;
   /** The files with evaluations, relative to the working directory. */
   readonly files: readonly string[];
-  /** The other arguments with which the commit's evaluations run. */
+  /** The other arguments passed to the commit's evaluations. */
   readonly args: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -44,7 +44,7 @@ async function isThere(path: string, kind: "file" | "folder"): Promise<boolean> 
   );
 }
 
-/** Stores reports as a baseline. Makes the trials' paths relative to its file, so that the file can be committed. */
+/** Stores reports as a baseline. Makes the trials' paths relative to the baseline file, so that the file can be committed. */
 export async function saveBaseline(path: string, reports: readonly EvalReport[]): Promise<void> {
   const saved = reports.map((report) => movePaths(report, (given) => relative(dirname(path), given)));
   await mkdir(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-// Implements `turnwright eval`, which runs evaluations, reports the results, and compares them with a different version.
+// Implements `turnwright eval`, which runs evaluations, reports the results, and compares them with those of a different version.
 
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
@@ -81,7 +81,7 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
     const own = settings.directory ?? found.evaluation.directory ?? ".turnwright/evals";
     return { ...found, options: { ...shared, directory: own === false ? false : resolve(cwd, own) } };
   });
-  // Loads all cases before any trial runs, because an error afterwards would waste the trials' cost.
+  // Loads all cases before any trial runs, because a later error would waste the cost of the trials.
   const known = await Promise.all(
     withPaths.map(async ({ evaluation, file }) => (await inFile(file, casesOf(evaluation))).map(({ id }) => id)),
   );
@@ -149,7 +149,7 @@ async function saveTest(trial: KeptTrial, place: SavePlace): Promise<string> {
   }
 }
 
-/** Returns the test runner that the nearest package.json names, if one does. */
+/** Returns the test runner that the nearest package.json names, if any. */
 async function findRunner(folder: string): Promise<TestRunner> {
   const text = await readFile(join(folder, "package.json"), "utf8").catch(unlessMissing);
   const { scripts, dependencies, devDependencies } = recordOf(parseJson(text ?? ""));
@@ -263,7 +263,7 @@ async function writeBaseline({ reports }: Results, { settings: { baseline }, io,
 interface Circumstances {
   readonly isCompared: boolean;
   readonly isStopped: boolean;
-  /** Errors that nobody caught and that belong to no trial. */
+  /** Uncaught errors that belong to no trial. */
   readonly strays: readonly string[];
 }
 

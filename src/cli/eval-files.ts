@@ -49,7 +49,7 @@ export interface FoundEvaluation {
   readonly exportName: string;
 }
 
-/** Returns the evaluations that the files export, either by default or by name. */
+/** Returns the evaluations that the files export, as default or named exports. */
 export async function loadEvaluations(files: readonly string[], cwd: string): Promise<readonly FoundEvaluation[]> {
   const found = new Map<Evaluation, FoundEvaluation>();
   for (const file of files) {
@@ -62,7 +62,7 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   const all = [...found.values()];
   const names = new Set<string>();
   for (const { name } of all.map(({ evaluation }) => evaluation)) {
-    // Two evaluations with one name would write their files to the same folder.
+    // Two evaluations with the same name would write their files to the same folder.
     if (names.has(name)) throw new CliError(`Two evaluations are named "${name}". Rename one of them.`);
     names.add(name);
   }

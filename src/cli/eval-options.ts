@@ -36,7 +36,7 @@ export interface EvalSettings {
   /** The maximum total cost of all evaluations. */
   readonly maxCostUSD: number | undefined;
   readonly cases: readonly string[] | undefined;
-  /** The trials to replay, and the iteration from which the model answers again. Undefined for new trials. */
+  /** The trials to replay, and the iteration from which the model is called again. Undefined for new trials. */
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
   /** The folder for tests that replay kept trials. If it is set, nothing runs. */
   readonly saveTest: string | undefined;

@@ -19,7 +19,8 @@ export function createProcessIO(packageFolder: string): CliIO {
     stopSignal: () => createStopSignal(),
     catchErrors(take) {
       for (const name of ["unhandledRejection", "uncaughtException"]) process.on(name, take);
-      // A reader such as `head` may close the pipe. Reporting that error would cause the next one, forever. The trials continue.
+      // A reader such as `head` may close the pipe. Reporting that error would cause another one, endlessly, so it is ignored and the
+      // trials continue.
       for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
     },
   };
@@ -82,9 +83,7 @@ const names = ["SIGINT", "SIGTERM"] as const;
 
 type Signals = Pick<NodeJS.Process, "on" | "off">;
 
-/**
- * Returns a signal that the first SIGINT or SIGTERM aborts. The second SIGINT or SIGTERM ends the process, as without a handler.
- */
+/** Returns a signal that the first SIGINT or SIGTERM aborts. The second SIGINT or SIGTERM ends the process, as if there were no handler. */
 export function createStopSignal(from: Signals = process): AbortSignal {
   const stop = new AbortController();
   const abort = (): void => {
@@ -95,7 +94,7 @@ export function createStopSignal(from: Signals = process): AbortSignal {
   return stop.signal;
 }
 
-/** Ends the process once its output is written, although the user's modules may keep servers and timers open. */
+/** Ends the process once its output is written, even if the user's modules keep servers or timers open. */
 export async function endProcess(exitCode: number): Promise<void> {
   const written = (stream: NodeJS.WriteStream): Promise<void> => new Promise((settle) => void stream.write("", () => settle()));
   await Promise.all([written(process.stdout), written(process.stderr)]);

@@ -1,5 +1,5 @@
-// Implements `turnwright rerun`, which repeats a run up to an iteration and continues with different options. They come from the user's
-// module or from an installed SDK.
+// Implements `turnwright rerun`, which repeats a run up to an iteration and continues with different options, taken from the user's module
+// or an installed SDK.
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep, join } from "node:path";
@@ -28,7 +28,7 @@ import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";
 
-/** The argument with which a module's options function is called. */
+/** The argument passed to a module's options function. */
 interface ModuleFacts {
   readonly model: string | undefined;
   readonly log: { readonly provider: string; readonly model: string; readonly system: string | undefined };
@@ -52,7 +52,7 @@ async function loadOptions(module: string | undefined, facts: ModuleFacts, io: C
 }
 
 /**
- * Imports the module, and returns its export `options`, or else its default export. If the export is a function, calls it and
+ * Imports the module, and returns its `options` export, or else its default export. If the export is a function, calls it and
  * returns the result.
  */
 async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promise<LoadedModule> {

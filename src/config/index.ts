@@ -1,3 +1,3 @@
-// Exports the entry `turnwright/config`, which reads limits and timeouts from environment variables.
+// Exports the `turnwright/config` entry, which reads limits and timeouts from environment variables.
 
 export { type EnvironmentSettings, readEnvironment } from "./read-environment.ts";

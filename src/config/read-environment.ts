@@ -14,9 +14,9 @@ export type Environment = { readonly [name: string]: unknown };
 
 /** Options for `runToolLoop`, as set by environment variables. */
 export interface EnvironmentSettings {
-  /** Limits of a run. Pass them to `runToolLoop` as the option `limits`. */
+  /** Limits of a run. Pass them to `runToolLoop` as the `limits` option. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
-  /** Timeouts in milliseconds. Pass them to `runToolLoop` as the option `timeouts`. */
+  /** Timeouts in milliseconds. Pass them to `runToolLoop` as the `timeouts` option. */
   readonly timeouts: { readonly streamIdleMs: number; readonly toolMs: number };
   /** One problem for each variable whose value is not a number in the allowed range. */
   readonly problems: readonly EnvironmentProblem[];
@@ -36,11 +36,11 @@ export interface EnvironmentProblem {
 /** The options that environment variables can set. */
 export type EnvironmentName = "maxIterations" | "maxConsecutiveToolErrors" | "streamIdleMs" | "toolMs";
 
-/** The options of `readEnvironment`. */
+/** The options for `readEnvironment`. */
 export interface EnvironmentOptions {
   /** Names of variables to read instead of the default ones. */
   readonly names?: { readonly [Option in EnvironmentName]?: string | undefined } | undefined;
-  /** Called with each problem, in the order of `problems`. Default: not called. */
+  /** Called with each problem, in the order of `problems`. Default none. */
   readonly onProblem?: ((problem: EnvironmentProblem) => void) | undefined;
 }
 

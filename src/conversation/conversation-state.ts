@@ -1,4 +1,5 @@
-// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed by the next run. Stores nothing itself.
+// Computes how a stored conversation changes when a run begins, receives a message, ends, or is closed by the next run. Stores nothing
+// itself.
 
 import { invalidOption } from "../core/kit.ts";
 import type { StopRequest } from "../core/types/loop-options.ts";
@@ -33,7 +34,7 @@ export const emptyConversation: StoredConversation = { messages: [], state: empt
 
 type Turns = readonly ConversationTurn[] | undefined;
 
-/** Returns the part of a conversation's state that its runs hand on. */
+/** Returns the part of a conversation's state that each run hands over to the next. */
 export function handoverOf(state: ConversationState): Handover {
   const { runs: _, undelivered: _undelivered, lastRun: _lastRun, journals: _journals, turns: _turns, ...handover } = state;
   return handover;
@@ -106,7 +107,7 @@ interface BeginningRun {
   readonly runId: string;
   /** Set to true to list the run's journal, so that it can be removed. */
   readonly listsJournals: boolean;
-  /** Identifies the events of a run host's run. The conversation then also lists its turns. */
+  /** Identifies the run's events. Set only by a run host. The conversation then also lists its turns. */
   readonly epoch?: string | undefined;
 }
 

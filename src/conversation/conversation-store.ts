@@ -1,7 +1,7 @@
 import type { EndReason, Journal, LoopStatus, Message, UserMessage } from "../core/index.ts";
 import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
 
-/** A conversation as a `ConversationStore` stores it, as JSON data. */
+/** A conversation in the form that a `ConversationStore` stores: JSON data. */
 export interface StoredConversation {
   readonly messages: readonly Message[];
   readonly state: ConversationState;
@@ -18,7 +18,7 @@ export interface ConversationState extends Handover {
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there has been no run yet. */
   readonly lastRun?: StoredRun | undefined;
-  /** The runs whose journals exist. Undefined without the option `removeJournal`. */
+  /** The runs whose journals exist. Undefined without the `removeJournal` option. */
   readonly journals?: readonly StoredJournal[] | undefined;
   /** All ended runs whose answers are in the transcript, in order. Undefined without a run host. */
   readonly turns?: readonly ConversationTurn[] | undefined;
@@ -27,7 +27,7 @@ export interface ConversationState extends Handover {
 /** One run of a conversation, with the position of its answer in the transcript. */
 export interface ConversationTurn extends Pick<ConversationUsage, "usage" | "costUSD"> {
   readonly runId: string;
-  /** The messages of the run begin at the position `from`, and end before the position `to`. */
+  /** The run's messages begin at position `from` and end before position `to`. */
   readonly from: number;
   readonly to: number;
   readonly status: LoopStatus;
@@ -122,13 +122,13 @@ export interface StoredListing {
   readonly changedAt: number;
 }
 
-/** The lock of one writer. */
+/** A lock held by one writer. */
 export interface ConversationLock {
   /** The conversation when it was locked. Undefined if it does not exist. */
   readonly stored: StoredConversation | undefined;
   /**
-   * Stores a change so that a crash cannot lose it. A crash during the call stores the whole change or nothing. Rejects with
-   * "conversation-busy" without storing anything if the lock was lost.
+   * Stores a change so that a crash cannot lose it. After a crash during the call, either the whole change is stored or nothing. Rejects
+   * with "conversation-busy" without storing anything if the lock was lost.
    */
   append(change: ConversationChange): void | PromiseLike<void>;
   /** Unlocks the conversation. */

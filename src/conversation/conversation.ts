@@ -20,28 +20,28 @@ import type { ConversationStore } from "./conversation-store.ts";
 
 type ConversationOwnOptions = "messages" | "runId" | "journal" | "answers" | "resume";
 
-/** The options of `runToolLoop`, without those that the conversation sets itself. */
+/** The `runToolLoop` options, except those that the conversation sets itself. */
 export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;
 
 /**
  * Options for one run. They replace the conversation's options. The fields of `limits`, `timeouts`, `session` and `modelSettings` are
- * replaced one by one. `T` is the type of the run's tools, and `Base` is the type of the conversation's tools. The option `context` is required
- * if the run's tools need a different context from the conversation's tools.
+ * replaced one by one. `T` is the type of the run's tools, and `Base` is the type of the conversation's tools. The `context` option is
+ * required if the run's tools need a different context from the conversation's tools.
  */
 export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = Partial<
   Omit<RunOptions<Output, T>, ConversationOwnOptions>
 > &
   InheritedContextOption<T, ContextOf<Base>>;
 
-/** The options of `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
+/** The options for `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
 export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = RunOverrides<Output, T, Base> & {
-  /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
+  /** The decisions about waiting calls, and the results for waiting calls. The keys are the `id` values in `reason.calls`. */
   readonly answers?: LoopOptions["answers"];
   /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
   readonly resume?: "retry-last" | undefined;
 };
 
-/** The options of `createConversation`. */
+/** The options for `createConversation`. */
 export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /**
    * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes or control characters. The store does not
@@ -50,7 +50,7 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly id: string;
   /** The store, for example `fileConversationStore("chats")`. */
   readonly store: ConversationStore;
-  /** The options of every run. `session.conversationId` defaults to `id`. */
+  /** The options for every run. `session.conversationId` defaults to `id`. */
   readonly options: ConversationRunOptions<Output, T>;
   /**
    * Returns the journal of a run. With a durable journal, another process can resume a run that was suspended, or whose process
@@ -129,15 +129,15 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    * Adds messages from the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run answers
    * messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
    *
-   * If the conversation already contains a message with the same `id` and no answer yet, the message is not added again. If that message has an
-   * answer, `send` rejects with LoopError "conversation-refused".
+   * If the conversation already contains a message with the same `id` and no answer yet, the message is not added again. If that message
+   * has an answer, `send` rejects with LoopError "conversation-refused".
    *
-   * Rejects like `runToolLoop`, with errors from the store, and with LoopError "conversation-busy". If the run rejects, its messages stay in
-   * the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
+   * Rejects like `runToolLoop`, with errors from the store, and with LoopError "conversation-busy". If the run rejects, its messages stay
+   * in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
    * conversation stays as it was before `send`.
    *
    * If the store fails at the end of a run, the conversation repeats the last write while the store's lease lasts. If that fails too,
-   * `send` rejects with the store's error, whose property `result` is the run's result.
+   * `send` rejects with the store's error, whose `result` property is the run's result.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
@@ -180,15 +180,15 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    */
   cancel(): Promise<void>;
   /**
-   * Deletes the conversation from the store, and the journals of its runs if the option `removeJournal` is set. Resolves to
+   * Deletes the conversation from the store, and the journals of its runs if the `removeJournal` option is set. Resolves to
    * "unknown" if the conversation does not exist. Rejects with LoopError "conversation-busy" while a run is live.
    */
   remove(): Promise<"removed" | "unknown">;
   /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */
   messages(): Promise<readonly Message[]>;
-  /** Returns how the last run ended. Undefined if there has been no run yet. */
+  /** Returns how the last run ended, or undefined if there has been no run yet. */
   status(): Promise<ConversationStatus | undefined>;
-  /** Returns the usage and the cost of all runs of the conversation, including runs in other processes. */
+  /** Returns the usage and the cost of all the conversation's runs, including runs in other processes. */
   usage(): Promise<ConversationUsage>;
   /**
    * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. In the copy,
@@ -200,7 +200,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
   fork(id: string, options?: ForkOptions): Promise<Conversation<Output, T, Fields>>;
 }
 
-/** The options of `fork`. */
+/** The options for `fork`. */
 export interface ForkOptions {
   /** The number of messages to copy, at least 1. Default: all. */
   readonly atMessage?: number | undefined;

@@ -52,7 +52,7 @@ interface Ended {
 
 /**
  * Stores a run's last change. If the store fails, for example because its database restarts, tries again while the lease lasts. If all
- * tries fail, rejects with the store's error, whose property `result` is the run's result.
+ * attempts fail, rejects with the store's error, whose `result` property is the run's result.
  */
 async function appendEnd(
   lock: ConversationLock,
@@ -123,13 +123,13 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
 class StoredChat {
   readonly id: string;
   readonly #given: ConversationOptions;
-  /** The journal of this object's latest run. Only set without the option `journal`. */
+  /** The journal of this object's latest run. Set only without the `journal` option. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
   constructor(given: ConversationOptions) {
     this.id = given.id;
     const { store, journal } = given;
-    // A store that makes the journals can also remove them.
+    // A store that creates the journals can also remove them.
     this.#given = journal === store.journal ? { removeJournal: store.removeJournal, ...given } : given;
   }
 
@@ -278,7 +278,7 @@ class StoredChat {
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
     const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    // An input guardrail's refusal removed the run's messages from the conversation, so such a run cannot be repeated.
+    // An input guardrail's refusal removed the run's messages from the conversation, so the run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
@@ -396,6 +396,6 @@ async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();
   } catch {
-    // Ignores a failed release, because the lock blocks the conversation only until its lease or its process ends.
+    // Ignores a failed release, because the lock blocks the conversation only until its lease expires or its process ends.
   }
 }

@@ -1,4 +1,4 @@
-// Stores each conversation in a journal file, with one record per change. The journal's code locks the file, adds checksums, and removes a
+// Stores each conversation in a journal file, with one record per change. The journal code locks the file, adds checksums, and removes a
 // record that a crash cut off.
 
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
@@ -21,10 +21,10 @@ import type {
   StoredListing,
 } from "./conversation-store.ts";
 
-/** The options of `fileConversationStore`. */
+/** The options for `fileConversationStore`. */
 export interface FileConversationStoreOptions {
   /**
-   * True to wait until each change is on disk. If false, changes survive a crash of the process, but may be lost in a power
+   * True to wait until each change is on disk. If false, changes survive a process crash, but may be lost in a power
    * failure. Default true.
    */
   readonly fsync?: boolean | undefined;
@@ -37,7 +37,7 @@ export interface FileConversationStoreOptions {
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and with
  * "journal-damaged" if something else changed a file. They reject with "journal-refused" if a file cannot be used safely, for example
- * because it is a symbolic link that another user made.
+ * because it is a symbolic link that another user created.
  *
  * @example
  * const store = fileConversationStore("/var/lib/chat");
@@ -95,14 +95,14 @@ export function fileConversationStore(directory: string, options: FileConversati
   return shareLines(store, linesOfFolders, root);
 }
 
-/** The lines by directory, so that all stores in this process with the same directory share them. */
+/** The queues of callers, by directory. All stores in this process with the same directory share them. */
 const linesOfFolders = new Map<string, Lines>();
 
 async function* listFiles(root: string): AsyncGenerator<StoredListing> {
   const names = (await readdir(root).catch(unlessMissing)) ?? [];
   for (const name of names.filter((one) => /^[0-9a-f]{40}\.jsonl$/.test(one))) {
     const path = join(root, name);
-    // Skips a missing file, because its conversation may be removed while the directory is read.
+    // Skips a missing file, because its conversation may have been removed after the directory was read.
     const facts = await stat(path).catch(unlessMissing);
     const session = facts === undefined ? undefined : await readJournal(path).catch(unlessMissing);
     const [first] = session?.answers.keys() ?? [];

@@ -6,7 +6,7 @@ import type { LoopResult } from "../core/index.ts";
 import type { ConversationState, StoredJournal } from "./conversation-store.ts";
 
 /**
- * How many journals of ended runs each conversation keeps: those of the newest runs, or of all runs that ended within the last `days`.
+ * How many journals of ended runs each conversation keeps: those of the newest runs, or of all runs that ended within the last `days` days.
  * `Infinity` keeps all.
  */
 export type KeepRuns = number | { readonly days: number };
@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 
 interface EndedFacts {
   readonly result: Pick<LoopResult, "status" | "costUSD">;
-  /** True if the run has the option `pricing`. */
+  /** True if the run has the `pricing` option. */
   readonly isPriced: boolean;
 }
 

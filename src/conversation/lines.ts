@@ -15,7 +15,7 @@ export interface Waiting {
 /** The callers in this process that are using a conversation or waiting for it. */
 interface Line {
   /**
-   * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused
+   * True if the first caller's run is being stopped. Other callers then wait for it to end, even if they would otherwise be refused
    * immediately.
    */
   isStopping: () => boolean;
@@ -26,7 +26,7 @@ interface Line {
 
 const never = (): boolean => false;
 
-/** The lines for one place: a directory, a database, or the memory of one store. */
+/** The queues of callers for one place: a directory, a database, or the memory of one store. */
 export class Lines {
   readonly #all = new Map<string, Line>();
 
@@ -94,7 +94,7 @@ function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): P
 
 const linesOfStores = new WeakMap<object, Lines>();
 
-/** The lines for each place: directories by path, databases and stores by object. */
+/** The queues for each place: directories by path, databases and stores by object. */
 interface Places<Place> {
   get(place: Place): Lines | undefined;
   set(place: Place, lines: Lines): unknown;
@@ -106,7 +106,7 @@ function linesAt<Place>(places: Places<Place>, place: Place): Lines {
   return lines;
 }
 
-/** Makes a store use the lines of its place, which several stores of this process may share. */
+/** Makes a store use the queues of its place, which several stores in this process may share. */
 export function shareLines<Place, Store extends ConversationStore>(store: Store, places: Places<Place>, place: Place): Store {
   linesOfStores.set(store, linesAt(places, place));
   return store;

@@ -10,7 +10,7 @@ import type {
   StoredConversation,
 } from "./conversation-store.ts";
 
-/** The options of `memoryConversationStore`. */
+/** The options for `memoryConversationStore`. */
 export interface MemoryConversationStoreOptions {
   /** The maximum number of conversations. Beyond this number, the least recently changed conversation is removed. Default `Infinity`. */
   readonly maxConversations?: number | undefined;
@@ -23,7 +23,7 @@ interface Kept {
 }
 
 /**
- * Creates a store in the memory of this process. Conversations are lost when the process ends. Throws LoopError "invalid-option"
+ * Creates a store in this process's memory. Conversations are lost when the process ends. Throws LoopError "invalid-option"
  * or "unknown-option" if an option is invalid.
  *
  * @example

@@ -1,6 +1,6 @@
 import { type Journal, memoryJournal } from "../core/index.ts";
 
-/** The journals of runs, in the memory of this process. */
+/** The journals of runs, in this process's memory. */
 export class MemoryJournals {
   readonly #all = new Map<string, Journal>();
 

@@ -79,7 +79,7 @@ export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }
 
-/** Returns the answer to a message for a live run, if the run's transcript already contains a message with the same id. */
+/** Returns the response to a message sent to a live run, if the run's transcript already contains a message with the same id. */
 export function refuseKnown(messages: readonly Message[], given: UserMessage): "repeated" | "unknown-message" | undefined {
   const found = given.id === undefined ? undefined : findMessage(messages, given.id);
   if (found === undefined) return undefined;
@@ -108,7 +108,7 @@ export function continueLast(history: History): NextMessages {
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
   const earlier = messages.slice(0, -1);
-  // Trims the summary to the messages before the last one, which may be edited.
+  // Trims the summary to the messages before the last one, because the last one may have been edited.
   return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 
@@ -139,7 +139,7 @@ interface Placing {
 }
 
 function placeKnown(history: History, { given, found, denied }: Placing): NextMessages {
-  // Refuses to replace a pinned message from a page, because it may contain the application's rules.
+  // Does not let a page replace a pinned message, because it may contain the application's rules.
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);
@@ -203,8 +203,8 @@ const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
 const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-idle", "first-chunk", "stream-too-long"]);
 
 /**
- * True if the message's run failed after a call, so that there is no answer to replace. The calls must not run twice: after an error, a page
- * offers a button "try again", and `useChat` then requests a new answer.
+ * True if the message's run failed after a call, so that there is no answer to replace. The calls must not run twice: after an error, a
+ * page offers a "try again" button, and `useChat` then requests a new answer.
  */
 function hasBroken(history: History, found: Found): boolean {
   const { messages, last } = history;

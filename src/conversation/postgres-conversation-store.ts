@@ -21,7 +21,7 @@ export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
 }
 
-/** The options of `postgresConversationStore`. */
+/** The options for `postgresConversationStore`. */
 export interface PostgresConversationStoreOptions {
   /**
    * The time after which other processes may continue a conversation whose process has died, in milliseconds. A live process
@@ -84,7 +84,7 @@ const deleteChat = `
   SELECT id FROM turnwright.chats WHERE id = $1 AND id NOT IN (SELECT id FROM free)`;
 
 /**
- * Creates a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
+ * Creates a store in the `turnwright` schema of a Postgres database, for processes on any number of machines. The first call
  * creates the schema and its tables, whose names begin with `chat`. The pool remains yours: close it yourself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with the pool's errors.
@@ -136,7 +136,7 @@ export function postgresConversationStore(
   return shareLines(store, linesOfPools, pool);
 }
 
-/** The lines by pool, so that all stores in this process with the same pool share them. */
+/** The queues of callers, by pool. All stores in this process with the same pool share them. */
 const linesOfPools = new WeakMap<PostgresPool, Lines>();
 
 async function* listAll(query: Query): AsyncGenerator<StoredListing> {

@@ -1,4 +1,4 @@
-// Exports the public API of the entry `turnwright`.
+// Exports the public API of the `turnwright` entry.
 
 import { explainErrors } from "./all-edges.ts";
 import { enableJournals } from "./loop/replay/enable-journals.ts";

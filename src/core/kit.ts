@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/kit`, for authors of middleware, providers, tool registries, journals and hosts.
+// Exports the `turnwright/kit` entry, for authors of middleware, providers, tool registries, journals and hosts.
 
 // Exports for authors of middleware
 export { CancelScope } from "../shared/cancellation/cancel-scope.ts";

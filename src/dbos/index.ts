@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/dbos`: runs on DBOS and Postgres that survive the death of their worker.
+// Exports the `turnwright/dbos` entry: runs on DBOS and Postgres that survive the death of their worker.
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";

@@ -33,7 +33,7 @@ export interface DurableRun {
   /** The reason why the run failed. */
   readonly error?: string | undefined;
   readonly startedAt: Date;
-  /** The time of the most recent change to the run, for example because another worker took over the run. */
+  /** The time of the most recent change to the run, such as a takeover by another worker. */
   readonly changedAt: Date;
   /**
    * The id of the worker that is executing the run, or that most recently executed it. Undefined while the run is waiting for a worker.
@@ -140,7 +140,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // Deletes the data of runs, then their workflows. Runs inside `changeRuns`, because a run could otherwise be retried or started again in
+  // Deletes the runs' data, then their workflows. Runs inside `changeRuns`, because a run could otherwise be retried or started again in
   // between.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({

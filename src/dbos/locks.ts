@@ -9,12 +9,12 @@ const setLimit = "SELECT set_config('idle_in_transaction_session_timeout', $2, t
 const waitForLock = `${setLimit}, pg_advisory_xact_lock(hashtextextended($1, 2))`;
 const tryLock = `${setLimit}, pg_try_advisory_xact_lock(hashtextextended($1, 2)) AS held`;
 
-/** Waits for the lock with this name, and holds it until `work` has ended. */
+/** Waits for the lock with this name, and holds it until `work` has finished. */
 export function whileLocked<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
   return lock(pool, [waitForLock, name], work);
 }
 
-/** Calls `work` and holds the lock with this name until `work` has ended. Does nothing if another worker holds the lock. */
+/** Calls `work` and holds the lock with this name until `work` has finished. Does nothing if another worker holds the lock. */
 export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>): Promise<void> {
   return lock(pool, [tryLock, name], async (isHeld) => {
     if (isHeld) await work();
@@ -29,8 +29,8 @@ const tryAgainMs = 50;
 const tryForMs = 60_000;
 
 /**
- * Calls `work` while no other process creates or converts tables. Polls for the lock, because a statement that waits for a lock would hold
- * a snapshot, and DBOS migrations wait for all snapshots to end. If another process holds the lock for longer than a minute, for
+ * Calls `work` while no other process is creating or converting tables. Polls for the lock, because a statement that waits for a lock would
+ * hold a snapshot, and DBOS migrations wait for all snapshots to end. If another process holds the lock for longer than a minute, for
  * example because it froze, calls `work` anyway.
  */
 export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Promise<T> {

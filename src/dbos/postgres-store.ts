@@ -38,7 +38,7 @@ const tables = `
   UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion};
 `;
 
-/** How long to repeat a failed read, for example while Postgres restarts, in milliseconds. */
+/** How long to keep retrying a failed read, for example while Postgres restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 250;
 
@@ -115,7 +115,7 @@ export class PostgresStore implements DurableStore {
     this.#workerId = workerId;
   }
 
-  /** Repeats a read that fails, for example while Postgres restarts. Otherwise, a failed read would end the run or the reader. */
+  /** Retries a failed read, for example while Postgres restarts. Otherwise, a failed read would end the run or the reader. */
   #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
     const until = performance.now() + repeatForMs;
     return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
@@ -240,7 +240,7 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query(deleteRuns, [ids]);
   }
 
-  /** Calls `work` while no other worker deletes or retries runs. */
+  /** Calls `work` while no other worker is deleting or retrying runs. */
   changeRuns<T>(work: () => Promise<T>): Promise<T> {
     // Runs one change at a time, because waiting changes would hold the connections that `work` needs.
     const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));

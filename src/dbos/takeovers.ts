@@ -1,4 +1,4 @@
-// Puts runs back into their queues: those of workers that died or froze, and those that this worker owns but does not execute.
+// Puts runs back into their queues: those of workers that died or froze, and those that this worker owns but is not executing.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import type { Client, Pool } from "pg";
@@ -15,7 +15,7 @@ const lateSweeps = 3;
 export interface TakingWorker {
   readonly id: string;
   readonly application: string;
-  /** True while this worker executes the run, or stores its end. */
+  /** True while this worker is executing the run or storing its end. */
   isBusyWith(runId: string): boolean;
 }
 
@@ -46,7 +46,7 @@ export class Takeovers {
   }
 
   /**
-   * Waits for a run that another execution is carrying out to end. If this worker nevertheless owns the run, puts the run back into its
+   * Waits until a run carried out by another execution has ended. If this worker nevertheless owns the run, puts the run back into its
    * queue. Also resolves when `release` is called.
    */
   async untilEnded(runId: string): Promise<void> {
@@ -88,7 +88,7 @@ export class Takeovers {
 
   /**
    * Finds workers that were stopped, have been silent for longer than the lease, or have lost their lock. One sweep is not enough:
-   * after a restart of Postgres, all workers are late and all locks are free until the workers have connected again.
+   * after Postgres restarts, all workers are late and all locks are free until the workers have connected again.
    */
   async #findDead(session: Client): Promise<readonly string[]> {
     type Row = { readonly id: string; readonly stopped: boolean; readonly late: boolean; readonly free: boolean };
@@ -122,7 +122,7 @@ export class Takeovers {
   }
 
   /**
-   * Puts back runs that this worker owns but does not execute, for example because the answer from Postgres was lost when DBOS took
+   * Puts back runs that this worker owns but is not executing, for example because the answer from Postgres was lost when DBOS took
    * the run from its queue. A run is put back only if two checks in a row have found it idle.
    */
   async #putBackIdle(): Promise<void> {
@@ -140,7 +140,7 @@ export class Takeovers {
     for (const id of lost) this.#lost.delete(id);
   }
 
-  /** Releases the executions that are waiting for the end of a run that has already ended, because a notification was lost. */
+  /** Releases executions that are still waiting for a run that has already ended, because a notification was lost. */
   async #releaseEnded(): Promise<void> {
     const ids = [...this.#parked.keys()];
     if (ids.length === 0) return;

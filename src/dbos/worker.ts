@@ -190,7 +190,9 @@ const lostNotificationMs = 10_000;
 /** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
 const stopMs = 10_000;
 
-/** The loops of this process. All must be defined before launch, because DBOS takes runs only from the queues that it knows then. */
+/**
+ * The loops of this process. All must be defined before launch, because DBOS takes runs only from the queues that it knows at that point.
+ */
 export const here: ProcessLoops<WorkerProcess> = new ProcessLoops({ definesFirst: true });
 
 /**
@@ -238,7 +240,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #connections: Connections;
-  /** The connections for heartbeats and takeovers, which must not wait when writes wait for locks in the database. */
+  /** The connections for heartbeats and takeovers, which must not wait while writes wait for locks in the database. */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
@@ -280,7 +282,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   async launch(): Promise<void> {
     const { databaseUrl, name, leaseMs, runsLoops } = this.#options;
-    // Uses a fixed version, so that workers with new code continue the runs of old code.
+    // Uses a fixed version, so that workers with new code continue runs that older code started.
     const applicationVersion = `${name}-turnwright-1`;
     const queues = [...here.loops.keys()].map((loop) => queueOf(name, loop));
     DBOS.setConfig({
@@ -368,7 +370,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     if (this.stopping.signal.aborted) await session.end();
     if (this.stopping.signal.aborted || isLost) return;
     this.#session = session;
-    // Wakes everything that waits, because notifications may have been lost while there was no session.
+    // Wakes everything that is waiting, because notifications may have been lost while there was no session.
     this.#wakeAll();
   }
 
@@ -377,7 +379,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.#isBeating = true;
     const { leaseMs } = this.#options;
     const text = "INSERT INTO turnwright.workers VALUES ($1, $2, $3, now()) ON CONFLICT (id) DO UPDATE SET beat = EXCLUDED.beat";
-    // Limits the query time, so that a heartbeat on a broken connection fails soon and the next one uses a new connection.
+    // Limits the query time, so that a heartbeat on a broken connection fails quickly and the next one uses a new connection.
     const limit = { query_timeout: Math.max(1_000, leaseMs / 3) };
     try {
       await this.#control.query({ text, values: [this.id, this.application, leaseMs], ...limit });

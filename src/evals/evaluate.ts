@@ -16,14 +16,14 @@ import { EvalFiles, findTrials, type KeptTrial, rootOf } from "./trial-files.ts"
 type EndReason = EvalReport["ended"];
 
 /**
- * Runs an evaluation and reports. Trials of different cases take turns, and up to `limits.concurrency` run at the same time. `options`
- * replace the evaluation's options.
+ * Runs an evaluation and returns its report. Trials of different cases take turns, and up to `limits.concurrency` run at the same time.
+ * `options` replace the evaluation's options.
  *
  * A trial is a run, or whatever the function `run` does, in a fresh world. With `trial.options`, each run has a journal, a log and a
  * recording of the model. Failed trials keep these files, in a folder for each trial.
  *
- * Rejects with LoopError "invalid-option" or "unknown-option", with disk errors, and with an Error while another evaluation with this name is
- * running in the folder. Errors in `setup`, `run` and `teardown` do not reject: they are in the report.
+ * Rejects with LoopError "invalid-option" or "unknown-option", with disk errors, and with an Error while another evaluation with this name
+ * is running in the folder. Errors in `setup`, `run` and `teardown` do not reject: they are in the report.
  *
  * @example
  * const report = await evaluate(support, { trials: 5, limits: { maxCostUSD: 1 } });
@@ -88,7 +88,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
-  // Counts an earlier trial of unknown cost like the most expensive one, instead of ending the evaluation.
+  // Counts an earlier trial of unknown cost as the most expensive one so far, instead of ending the evaluation.
   for (const report of earlier) budget.spend(report, true);
   const resumed = plans.reduce((sum, { reports }) => sum + reports.length, 0);
 
@@ -241,7 +241,7 @@ class Budget {
   spend(spent: Spent, brokeOff: boolean): void {
     const { costUSD } = spent;
     this.spent = addSpent(this.spent, spent);
-    // A failed request may have cost something, but must not end the evaluation, so it counts like the most expensive one so far.
+    // A failed request may have cost something, but must not end the evaluation, so it counts as much as the most expensive one so far.
     this.#dearestUSD = Math.max(this.#dearestUSD, costUSD ?? 0);
     this.#spentUSD += costUSD ?? this.#dearestUSD;
     if (costUSD === undefined && !brokeOff) this.#isUnpriced = true;

@@ -7,13 +7,13 @@ import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, n
 
 /** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
 export interface EvalCase {
-  /** The case's name, which must be unique in its evaluation. Kept trials are found by it. */
+  /** The case's name, which must be unique in its evaluation. Also used to find kept trials. */
   readonly id: string;
 }
 
 /**
- * One check of a trial. A boolean is a hard check: `false` fails the trial. A number from 0 to 1 is a score, which is reported but fails no
- * trial. With `min`, a lower score fails the trial too.
+ * One check of a trial. A boolean is a hard check: `false` fails the trial. A number from 0 to 1 is a score, which is reported but does not
+ * fail the trial. With `min`, a lower score does fail the trial.
  */
 export type EvalCheck =
   | boolean
@@ -21,7 +21,7 @@ export type EvalCheck =
   | { readonly pass: boolean; readonly reason?: string | undefined }
   | { readonly score: number; readonly reason?: string | undefined; readonly min?: number | undefined };
 
-/** The result of `check`: nothing if it throws for a problem, as `assert` does; one hard check; or checks by name. */
+/** The result of `check`: one hard check, checks by name, or nothing if `check` throws for a problem, as `assert` does. */
 export type EvalChecks = void | undefined | boolean | { readonly [name: string]: EvalCheck };
 
 /** One run of one case. */
@@ -42,7 +42,7 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
   /** The evaluation's `model` option. `run` decides how to use it. */
   readonly model: string | undefined;
   /**
-   * Adds to a run's options what the evaluation needs: the journal, the log, the recording, the signal and a `runId`. Leaves options
+   * Adds what the evaluation needs to a run's options: the journal, the log, the recording, the signal and a `runId`. Leaves options
    * that are already set unchanged. Use it for each run of the trial. It can be passed as the `wrapOptions` option of a conversation or
    * host.
    */
@@ -62,9 +62,9 @@ export interface EvalLimits {
   readonly maxTokens?: number | undefined;
   /** The maximum duration, in milliseconds. */
   readonly maxDurationMs?: number | undefined;
-  /** The maximum duration of one trial with its setup and checks, in milliseconds. Such a trial is an error. Default 600,000. */
+  /** The maximum duration of one trial with its setup and checks, in milliseconds. A longer trial counts as an error. Default 600,000. */
   readonly trialMs?: number | undefined;
-  /** How long a stopped trial may take to end, in milliseconds. With 0, nothing waits for it. Default 5,000. */
+  /** How long a stopped trial may take to end, in milliseconds. With 0, the evaluation does not wait. Default 5,000. */
   readonly cleanupMs?: number | undefined;
   /** The number of trials that run at the same time. Default 4. */
   readonly concurrency?: number | undefined;
@@ -77,7 +77,7 @@ export interface EvalOptions {
   /** The share of trials that must pass for a case to pass, above 0 and at most 1. Default 1. */
   readonly passRate?: number | undefined;
   /**
-   * True to stop a case's trials when it is at least 99.7% certain whether the case will pass. Alternatively, this certainty, from 0.5 to
+   * True to stop a case's trials when it is at least 99.7% certain whether the case will pass. Or pass a different certainty, from 0.5 to
    * 1. Default false.
    */
   readonly stopEarly?: boolean | number | undefined;
@@ -99,9 +99,9 @@ export interface EvalOptions {
    */
   readonly replay?: true | EvalReplay | undefined;
   /**
-   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed are
-   * counted, including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay`,
-   * and needs files. Default false.
+   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed are counted,
+   * including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay` or
+   * `directory: false`. Default false.
    */
   readonly resume?: boolean | undefined;
   /** Stops the evaluation. The report contains the trials that had finished by then. */
@@ -124,7 +124,7 @@ export interface EvalReplay {
    */
   readonly from?: number | undefined;
   /**
-   * "request" replays a recording only for an equal request. "order" replays recordings in their original order, so that prompts and tools may
+   * "request" replays a recording only for an equal request. "order" replays recordings in their original order, even if prompts or tools
    * have changed. Default "request", or "order" with `from`.
    */
   readonly match?: "request" | "order" | undefined;
@@ -140,7 +140,7 @@ export interface EvalProgress {
 
 /**
  * An evaluation: cases, how to run one, and how to check the result. `Result` is what `run` returns: the result of a run, a stream, or any
- * value. If it has a promise `result`, such as a stream, the checks get its value.
+ * value. If it has a `result` promise, as a stream does, the checks get the promise's value.
  */
 export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, World = unknown> extends EvalOptions {
   /** Names the evaluation in reports and folders. */
@@ -159,7 +159,7 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   teardown?(world: World): void | PromiseLike<void>;
 }
 
-/** The value that the checks get: the value of the promise `result` if there is one, as in a stream, or else the returned value. */
+/** The value that the checks get: the value of the `result` promise if there is one, as in a stream, otherwise the returned value. */
 export type Ended<Result> = Awaited<Result> extends { readonly result: PromiseLike<infer Value> } ? Value : Awaited<Result>;
 
 /** A check's result in a report. */
@@ -180,7 +180,8 @@ export interface TrialReport extends Spent {
   readonly number: number;
   /**
    * "passed" or "failed" by the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the trial took
-   * too long, or its last run ended because the service gave no answer. It does not count in rates, but the evaluation does not pass.
+   * too long, or its last run ended because the service gave no answer. Such a trial does not count in rates, but the evaluation does not
+   * pass.
    */
   readonly status: "passed" | "failed" | "error";
   /** The trial's checks. Empty if the trial has an error. */

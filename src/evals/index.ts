@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/evals`: evaluations of agents, with trials, statistics and replays.
+// Exports the `turnwright/evals` entry: evaluations of agents, with trials, statistics and replays.
 
 export { defineEvaluation } from "./evaluation.ts";
 export type {

@@ -15,7 +15,7 @@ const only = "check";
 const longestReason = 4000;
 
 /**
- * Calls `work`, which runs a trial's checks. An error counts as a failed check, because assertions report problems in this way. Rejects if
+ * Calls `work`, which runs a trial's checks. An error counts as a failed check, because assertions report problems this way. Rejects if
  * the returned checks are invalid or a judge gave no verdict.
  */
 export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks>): Promise<readonly CheckReport[]> {

@@ -80,7 +80,7 @@ function outageOf(reason: EndReason): Outage | undefined {
   return { message: `The service sent nothing for ${reason.limitMs} ms (${reason.kind}).`, retryable: true };
 }
 
-/** Notes what the runs of one trial do. */
+/** Tracks what a trial's runs do. */
 class Watch {
   readonly endings: string[] = [];
   /** The number of runs for which the trial has created options. */

@@ -1,4 +1,4 @@
-// Lets a model play the user in a conversation of several turns.
+// Lets a model play the user in a multi-turn conversation.
 
 import {
   defineTool,
@@ -18,7 +18,7 @@ export interface SimulatedUserOptions {
   readonly provider: Provider;
   /** Describes the user: who they are, what they want, what they know, and when they are satisfied. */
   readonly goal: string;
-  /** Sends a user message to the assistant, and returns its answer. For example `conversation.send`. */
+  /** Sends a user message to the assistant, and returns its answer, like `conversation.send`. */
   readonly send: (message: string) => PromiseLike<Pick<LoopResult, "text" | "status">>;
   /** The first message. Default: the model writes it. */
   readonly first?: string | undefined;

@@ -1,4 +1,4 @@
-// Statistics for trials: rates with intervals, pass@k and pass^k, the test for pairs, and the decision to stop early.
+// Statistics for trials: rates with intervals, pass@k and pass^k, the test for paired trials, and the decision to stop early.
 
 /** The lower and upper ends of a 95% interval, from 0 to 1. */
 export type Interval = readonly [low: number, high: number];
@@ -23,8 +23,8 @@ export function wilsonInterval(passed: number, trials: number): Interval {
 }
 
 /**
- * Returns pass@k: the probability that at least one of `k` trials passes. Unbiased for `trials` at least as large as `k`; otherwise
- * undefined. Method: Chen et al., "Evaluating large language models trained on code", 2021.
+ * Returns pass@k: the probability that at least one of `k` trials passes. Unbiased if `trials` is at least `k`, otherwise undefined.
+ * Method: Chen et al., "Evaluating large language models trained on code", 2021.
  *
  * @example
  * const chance = passAtK(3, 5, 2);
@@ -35,8 +35,8 @@ export function passAtK(passed: number, trials: number, k: number): number | und
 }
 
 /**
- * Returns pass^k: the probability that all of `k` trials pass, for users who rely on every answer. Unbiased for `trials` at least as
- * large as `k`; otherwise undefined. Measure: Yao et al., "tau-bench", 2024.
+ * Returns pass^k: the probability that all of `k` trials pass, for users who rely on every answer. Unbiased if `trials` is at least `k`,
+ * otherwise undefined. Measure: Yao et al., "tau-bench", 2024.
  *
  * @example
  * const chance = passHatK(4, 5, 3);
@@ -93,7 +93,7 @@ export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing)
   const left = maxTrials - trials;
   const failed = trials - passed;
   let chance = 0;
-  // The logarithm of the probability that `more` of the trials left pass, beginning with none.
+  // The logarithm of the probability that exactly `more` of the remaining trials pass, starting with 0.
   let log = 0;
   for (let count = 0; count < left; count += 1) log += Math.log((failed + 0.5 + count) / (trials + 1 + count));
   for (let more = 0; more <= left; more += 1) {

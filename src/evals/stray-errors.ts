@@ -1,4 +1,4 @@
-// Assigns errors that nobody catches, such as an unawaited rejection, to the trials that caused them. Only the command line does this,
+// Assigns uncaught errors, such as the rejection of an unawaited promise, to the trials that caused them. Only the command line does this,
 // because a library must not change how its process handles errors.
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -13,7 +13,7 @@ export interface StrayTarget {
 const active = new Set<StrayTarget>();
 let found: AsyncLocalStorage<StrayTarget> | undefined;
 
-/** Enables `findStray` from now on. Makes promises slower. */
+/** Enables `findStray`. Makes promises slower. */
 export function traceTrials(): void {
   found ??= new AsyncLocalStorage();
 }

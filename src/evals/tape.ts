@@ -42,7 +42,7 @@ export function playTape(file: string, match: "request" | "order", ports: TapePo
     try {
       return player.stream(request, call);
     } catch (error) {
-      // Removes the advice at the end of the message, because it is for other recordings.
+      // Removes the advice at the end of the message, because it applies to other recordings.
       ports.onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
       throw error;
     }

@@ -1,5 +1,5 @@
 // Manages an evaluation's files: a folder for each kept trial, and a list of each case's finished trials, so that another process can
-// continue.
+// continue the evaluation.
 
 import { appendFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -18,7 +18,7 @@ export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "
 /** The file name of the whole evaluation's page. */
 export const reportPage = "report.html";
 
-/** Windows device names. No file there may have such a name, with or without an extension. */
+/** Windows device names. Windows does not allow a file with such a name, with or without an extension. */
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 
 /** Returns a readable file name. Ids that are not valid file names, or whose file names could collide, get a hash at the end. Windows drops a trailing dot. */
@@ -62,8 +62,8 @@ export class EvalFiles {
   }
 
   /**
-   * Prevents two evaluations from using the folder at the same time. Throws an Error that `isFolderBusy` recognizes if another one is
-   * running.
+   * Prevents two evaluations from using the folder at the same time. If another evaluation is using it, throws an Error that `isFolderBusy`
+   * recognizes.
    */
   async lock(): Promise<() => Promise<void>> {
     await mkdir(this.#top, { recursive: true });
@@ -139,12 +139,12 @@ export class EvalFiles {
   }
 }
 
-/** True for the error that `evaluate` throws while another evaluation uses the folder. */
+/** True for the error that `evaluate` throws while another evaluation is using the folder. */
 export function isFolderBusy(error: unknown): boolean {
   return error instanceof Error && isLoopError(error.cause, "journal-locked");
 }
 
-/** Removes a trial's files. If they are kept and there is a log, adds a page that shows the runs. */
+/** Removes a trial's files, or keeps them and, if there is a log, adds a page that shows the runs. */
 async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promise<TrialReport> {
   const { directory, ...rest } = report;
   if (directory === undefined) return report;

@@ -35,7 +35,7 @@ import {
 } from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
-/** Converts content to parts. Omits blank texts, because Vertex AI rejects them. */
+/** Converts content to parts. Omits blank text, because Vertex AI rejects it. */
 export function toContentParts(content: string | readonly ContentPart[]): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
   return content.flatMap((part) => {
@@ -254,7 +254,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
       ...(schema === undefined ? {} : { responseMimeType: "application/json", responseJsonSchema: schema }),
-      // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
+      // A spread copies a "__proto__" key as a plain field, whereas an assignment would set the prototype.
       ...model.extra,
       ...(continuationToken === undefined ? {} : { continuationToken }),
       automaticFunctionCalling: { disable: true },
@@ -268,8 +268,8 @@ const opening: WireContent = { role: "user", parts: [{ text: openingText }] };
 const continuation: WireContent = { role: "user", parts: [{ text: continueText }] };
 
 /**
- * Joins the messages so that the conversation begins and ends with a user message, as the service requires. If it continues its own last
- * message, for which it has sent a token, that message stays last.
+ * Joins the messages so that the conversation begins and ends with a user message, as the service requires. If the service is continuing
+ * its own last message, for which it has sent a token, that message stays last.
  */
 function joinContents(messages: readonly Message[], convert: ContentConverter, isContinued: boolean): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1]));

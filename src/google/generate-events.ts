@@ -71,7 +71,7 @@ interface OtherPart {
 
 /**
  * Sends each part as chunks immediately, and keeps the parts unchanged for the next request. A call usually arrives complete in one
- * part. Vertex AI may stream a call as several parts: the first has the name and `willContinue`, further parts have `partialArgs`,
+ * part. Vertex AI may stream a call as several parts: the first has the name and `willContinue`, later parts have `partialArgs`,
  * and the final part has no `willContinue`.
  */
 class PartAssembly {
@@ -241,7 +241,7 @@ interface Reading {
 }
 
 /**
- * Reads the service's chunks, and only their first candidate. Parts of unknown kinds are kept and sent back. A continuation token is used
+ * Reads the service's chunks, but only their first candidate. Parts of unknown kinds are kept and sent back. A continuation token is used
  * only if the finish reason requests a continuation. The service also sends such tokens during the stream, so that clients can resume after
  * a lost connection.
  */
@@ -289,8 +289,8 @@ function takeChunk({ candidates, promptFeedback, usageMetadata }: UnknownRecord,
 }
 
 /**
- * True for the first candidate. Others arrive only if the caller requests them. A candidate without the field `index` has the index of its
- * position in the list.
+ * True for the first candidate. Others arrive only if the caller requests them. If a candidate has no `index` field, its position in the
+ * list is its index.
  */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);

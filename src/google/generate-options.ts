@@ -45,7 +45,7 @@ export interface GoogleGenAIClient {
 export interface GoogleThinking {
   /** Set to true to receive a summary of the thoughts. */
   readonly includeThoughts?: boolean | undefined;
-  /** The thinking budget of Gemini 2.5, in tokens. 0 disables thinking; -1 lets the model decide. */
+  /** The thinking budget of Gemini 2.5, in tokens. 0 disables thinking, and -1 lets the model decide. */
   readonly thinkingBudget?: number | undefined;
   /** The thinking level of Gemini 3, for example "LOW" or "HIGH". */
   readonly thinkingLevel?: string | undefined;
@@ -81,12 +81,12 @@ export interface GoogleGenerateContentOptions extends AdapterOptions {
   readonly streamArguments?: boolean | undefined;
   /**
    * Tools that the service runs. The model sees them after the run's tools. The run never executes calls to these tools, and
-   * sends the calls and their results back unchanged. Default none.
+   * sends the calls and their results back unchanged. Default: none.
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
-   * Set to true to send the schema of `structuredOutput` in the field `responseJsonSchema`, so that the service enforces it. Set to
-   * false for models that reject the field; the schema is then described in the system text. Default: true for Gemini 2.5 and
+   * Set to true to send the schema of `structuredOutput` in the `responseJsonSchema` field, so that the service enforces it. Set to
+   * false for models that reject the field. The schema is then described in the system text. Default: true for Gemini 2.5 and
    * later, except for models for images, speech and live use; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
@@ -155,8 +155,8 @@ const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__P
 const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema", "responseFormat"];
 
 /**
- * Plans how the answer's schema is sent. Models before Gemini 3 reject it together with tools, and Gemini 3 together with a required call
- * (`google-language-model.ts` in @ai-sdk/google 4.0.121).
+ * Plans how the answer's schema is sent. Models before Gemini 3 reject it together with tools, and Gemini 3 rejects it together with a
+ * required call (`google-language-model.ts` in @ai-sdk/google 4.0.121).
  */
 export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
   const { tools, toolChoice, settings: { extra = {} } = {} } = request;

@@ -45,7 +45,7 @@ function unquote(quoted: string): string | undefined {
 type Scalar = string | number | boolean | null;
 
 /**
- * Writes the JSON text of the arguments while their values arrive. The service sends the values in the order of the JSON text. A value
+ * Writes the JSON text of the arguments as their values arrive. The service sends the values in the order of the JSON text. A value
  * inside an object or array that has already ended, a second value for the same path, and a gap in an array therefore make the arguments
  * malformed.
  */

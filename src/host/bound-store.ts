@@ -29,7 +29,7 @@ export interface BoundLock extends ConversationLock {
 }
 
 /**
- * Limits how long a store's methods may take. If a call takes too long, its later result is ignored. During a run, the journal has a
+ * Limits how long a store's methods may take. If a call takes too long, its late result is ignored. During a run, the journal has a
  * separate time limit, `timeouts.journalMs`.
  */
 export function boundStore(store: ConversationStore, limits: StoreLimits): BoundStore {
@@ -59,7 +59,7 @@ async function lock(store: ConversationStore, id: string, limits: StoreLimits): 
       release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
     };
   } catch (error) {
-    // The lock may arrive after the time limit, so it is released.
+    // The lock may be acquired after the time limit, so it is released.
     void unlock().catch(() => {});
     throw error;
   }

@@ -67,7 +67,7 @@ export class Conversations {
     if (this.#isClosed) return { kind: "closed" };
     const conversation = this.#open(id);
     const { current, line } = conversation;
-    // Without a live run, only starts that wait for a suspended run's decisions can be in the queue. Resumes and callers that do not wait
+    // Without a live run, the queue can contain only starts that wait for a suspended run's decisions. Resumes and callers that do not wait
     // go first.
     if (current === undefined && (caller === "resume" || !waits || line.length === 0))
       return toEntered(this.#take(conversation, message));

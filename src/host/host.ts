@@ -126,7 +126,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     })();
   }
 
-  /** Reserves a conversation for a change that starts no run. */
+  /** Reserves a conversation for a change that does not start a run. */
   async #change<Answer>(id: string, change: (lock: BoundLock) => Promise<Answer>): Promise<Answer | "busy" | "closed"> {
     const entered = await this.#conversations.enter(id, { caller: "resume", waits: false });
     if (entered.kind !== "entered") return entered.kind;
@@ -243,7 +243,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     const { wrapOptions } = this.#settings;
     const running = executeRun(turn, planned, { lock, changed, wrapOptions });
     turn.result = this.#finish(id, turn, { plan: planned, lock, running });
-    // Marks the promise as handled, because perhaps nobody awaits the result.
+    // Marks the promise as handled, in case nobody awaits the result.
     turn.result.catch(() => {});
     const end = await Promise.race([turn.begun.promise, running]);
     if (end?.kind !== "broken") return { kind: "started", ...(isRepeated === true && { repeated: true }), ...toHostedRun(turn) };
@@ -274,7 +274,9 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     return pruneJournals(state, { result, isPriced: loop.pricing !== undefined }, { keepRuns, remove: store.removeJournal });
   }
 
-  /** Returns the answer "busy" for a conversation with a live run, in this or another process. Throws `error` if it has another cause. */
+  /**
+   * Returns the "busy" answer for a conversation with a live run, in this or another process. Throws `error` if it has a different cause.
+   */
   async #toBusy(id: string, { runId }: RunTurn, error?: unknown): Promise<Extract<StartAnswer, { readonly kind: "busy" }>> {
     if (error !== undefined && !isElsewhere(error)) throw error;
     if (runId !== "" || error === undefined) return { kind: "busy", runId: runId === "" ? undefined : runId };

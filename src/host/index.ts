@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/host`: runs that any number of readers can join and leave.
+// Exports the `turnwright/host` entry: runs that any number of readers can join and leave.
 
 export { createRunHost } from "./create-run-host.ts";
 export type { HostedEvent, HostedLoopOptions, HostedRun, ResumeAnswer, RunHost, StartAnswer } from "./run-host.ts";

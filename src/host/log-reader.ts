@@ -7,7 +7,7 @@ interface Reading extends Pick<JoinOptions, "from" | "signal"> {
   readonly runId: string;
   readonly log: RunLog;
   /**
-   * True if events from before the last resume are marked as `replayed`, as they would be after a restart of the server. Default
+   * True if events from before the last resume are marked as `replayed`, as they would be after a server restart. Default
    * false.
    */
   readonly marksEarlier?: boolean | undefined;
@@ -26,7 +26,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   readonly #log: RunLog;
   readonly #execution: number;
   readonly #cursor: LogCursor;
-  /** Settles the calls of `next` that are waiting for an event, oldest first. */
+  /** Settles the calls to `next` that are waiting for an event, oldest first. */
   #pending: ((result: Result | Promise<never>) => void)[] = [];
   #hasLeft = false;
 

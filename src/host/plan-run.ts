@@ -54,7 +54,7 @@ export async function planStart(
   if (calls.length > 0 && whenSuspended !== "deny") return { kind: "waiting", runId, calls, error: waitingError(id, calls) };
   turn.number = runs + 1;
   turn.runId = `${id}/${turn.number}`;
-  // A run that was cut off without records may have left calls without results in its messages, which are repaired.
+  // A run that was cut off without records may have left calls without results, so its messages are repaired.
   const repaired = isCut && given.messages === undefined ? repair(placed) : placed;
   const { epoch } = turn.log;
   const listsJournals = journals.removeJournal !== undefined;
@@ -75,7 +75,7 @@ function repair(placed: Placed): Placed {
   return { ...placed, messages, own: placed.own + messages.length - placed.messages.length };
 }
 
-/** Returns the history for the next run. `recovered` contains the last run's messages and facts if a crash has cut it off. */
+/** Returns the history for the next run. `recovered` contains the last run's messages and facts if a crash cut that run off. */
 function toHistory({ messages, state }: StoredConversation, recovered: Recovered | undefined): History {
   const { lastRun } = state;
   const { handover, report, added } = recovered ?? { handover: handoverOf(state), report: lastRun ?? noHandover, added: [] };
@@ -169,7 +169,7 @@ type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
  * Returns how the last run ended. Messages that it did not receive come last, unless it may still receive them. If the run's process
- * died before it stored the end, reads it from the journal.
+ * died before it stored the end, reads the ending from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
   const { runId, status, reason, own = 0, steered } = lastRun;

@@ -187,7 +187,7 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
   | { readonly kind: "busy"; readonly runId: string | undefined }
   /**
    * The start was refused, because the last run's calls are waiting for decisions or results. An endpoint can answer with 409. `error` is a
-   * LoopError "conversation-refused" that names the calls, for programs that throw.
+   * LoopError "conversation-refused" that names the calls, for programs that prefer to throw.
    */
   | {
       readonly kind: "waiting";
@@ -290,13 +290,13 @@ export interface RunHost {
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
-   * Deletes a conversation and all its journals. Stop a live run first; `remove` then waits for it to end. Answers
+   * Deletes a conversation and all its journals. Stop a live run first: `remove` then waits for it to end. Returns
    * "unknown" if the conversation does not exist.
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**
    * Lists the store's conversations, in any order. Use it, for example, to remove conversations that have not been used for a
-   * long time. Throws LoopError "invalid-option" if the store has no method `list`.
+   * long time. Throws LoopError "invalid-option" if the store has no `list` method.
    */
   list(): AsyncIterable<StoredListing>;
   /** Returns a conversation's state, or undefined if the conversation does not exist. */

@@ -4,7 +4,7 @@ import type { HostedEvent } from "./run-host.ts";
 /** The maximum number of values to count when estimating an event's size, because counting a larger result would delay the run. */
 const maxValues = 10_000;
 
-/** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
+/** Estimates the memory that an event uses, in bytes. Strings and binary data are counted by length, and other values at a fixed size. */
 function countEventBytes(event: LoopEvent): number {
   const seen = new Set<object>();
   const todo: unknown[] = [event];
@@ -28,7 +28,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, maxValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // A getter in a tool's data may throw; the value then counts as 0 bytes.
+    // A getter in a tool's data may throw, in which case the value counts as 0 bytes.
     return 0;
   }
 }
@@ -50,7 +50,7 @@ function isFragment(event: LoopEvent): event is Fragment {
   return event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-args-delta";
 }
 
-/** Consecutive fragments of one text, stored as one entry of the log. */
+/** Consecutive fragments of one text, stored as one log entry. */
 class TextEntry {
   readonly first: Fragment;
   length: number;
@@ -278,7 +278,7 @@ export class RunLog {
   }
 }
 
-/** Returns 16 random letters and digits. The text only distinguishes logs, so `Math.random` is enough. */
+/** Returns 16 random letters and digits. They only tell logs apart, so `Math.random` is enough. */
 function createEpoch(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 10).padEnd(8, "0");
   return digits() + digits();

@@ -34,10 +34,10 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts a run's events to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. A
- * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each event has
- * an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message. If the source
- * throws, the last event is `failure`, with a neutral message.
+ * Converts a run's events to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. Bigints
+ * and other values that JSON cannot represent are replaced with descriptions. If the source is a reader from a host, each event has an
+ * `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message. If the source throws,
+ * the last event is `failure`, with a neutral message.
  *
  * The source is read only as fast as the stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's
  * run continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
@@ -83,7 +83,7 @@ function linesOf(source: EventSource | undefined, options: EventStreamOptions): 
   return undefined;
 }
 
-/** True if the source has nothing to send. A source with `restarted: true` must still send the event `reset`. */
+/** True if the source has nothing to send. A source with `restarted: true` must still send the `reset` event. */
 function isEmpty({ isOver, restarted }: EventSource): boolean {
   return isOver === true && restarted !== true;
 }
@@ -154,9 +154,9 @@ export interface EventRequest {
 const maxIdLength = 100;
 
 /**
- * Returns the id of the last event that a reconnecting page has received, for the `from` option of `host.join`. Reads the header
- * `Last-Event-ID`, which an `EventSource` sends. Without this header, reads the query parameter `offset` of the URL. Returns
- * undefined if the request has no id, an id of more than 100 characters, or the id `-1`, which requests all events.
+ * Returns the id of the last event that a reconnecting page has received, for the `from` option of `host.join`. Reads the `Last-Event-ID`
+ * header, which an `EventSource` sends. Without this header, reads the URL's `offset` query parameter. Returns undefined if the request has
+ * no id, an id of more than 100 characters, or the id `-1`, which requests all events.
  *
  * @example const events = host.join(id, { from: lastEventId(request) });
  */

@@ -31,7 +31,7 @@ export function formatUSD(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** Returns a percentage with three digits, as in "59.8 %" and "4.25 %". */
+/** Returns a percentage with three significant digits, as in "59.8 %" and "4.25 %". */
 export function formatShare(share: number): string {
   return `${Number((100 * share).toPrecision(3))} %`;
 }
@@ -58,7 +58,7 @@ export function formatLocalTime(at: number): string {
 const emoji = String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}0-9#*]`;
 
 /**
- * Matches control characters other than tab and line break, which include the ANSI escape, and characters that reorder or hide text. Does
+ * Matches control characters other than tab and line break, such as the ANSI escape, and also characters that reorder or hide text. Does
  * not match joiners and variation selectors in emoji, or joiners in scripts that need them.
  */
 const controls = new RegExp(

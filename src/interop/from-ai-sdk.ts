@@ -76,7 +76,7 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * Converts `tool({ description, inputSchema, execute })` from the package `ai`, versions 5, 6 and 7. If the tool has no
+ * Converts `tool({ description, inputSchema, execute })` from the `ai` package, versions 5, 6 and 7. If the tool has no
  * `execute`, its calls wait for an outside result, which `outputSchema` validates.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool

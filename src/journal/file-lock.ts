@@ -45,7 +45,7 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, `/proc/<pid>` describes another process, so the start time stays unknown.
+  // If /proc belongs to another PID namespace, `/proc/<pid>` describes a different process, so the start time stays unknown.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
@@ -62,7 +62,7 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
 }
 
-/** True if this process can interpret other processes' ids. On Linux, that requires that its own namespace is known. */
+/** True if this process can interpret other processes' ids. On Linux, it can do so only if its own namespace is known. */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
@@ -71,8 +71,8 @@ function canSeeProcesses({ namespace }: LockOwner): boolean {
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before the last restart of this machine. Always false in containers, because containers with the same
- * image may have the same machine id on several machines.
+ * True if the owner ran before the last restart of this machine. Always false in containers, because containers created from the same image
+ * may have the same machine id on different machines.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -91,7 +91,7 @@ function isRunning(pid: number): boolean {
 }
 
 function startIn(stat: string): string | undefined {
-  // Searches for the last bracket, because the process name in brackets may itself contain brackets and spaces.
+  // Searches for the last parenthesis, because the process name in parentheses may itself contain parentheses and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -117,8 +117,8 @@ interface LockTarget {
 }
 
 /**
- * Tokens of the locks that this copy of the package holds or requests. If one of its claims has a different token, that lock has already been
- * released.
+ * Tokens of the locks that this copy of the package holds or requests. A claim of this copy with any other token belongs to a lock that has
+ * already been released.
  */
 const ownTokens = new Set<string>();
 

@@ -38,7 +38,7 @@ const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** Returns a record's line. `before` is the previous record's checksum, or empty for the first record. */
+/** Returns a record's line. `before` is the previous record's checksum, or an empty string for the first record. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);

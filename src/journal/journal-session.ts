@@ -78,7 +78,7 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   });
 }
 
-/** True if the file itself is a mount point, because containers can mount a single file. Always false outside Linux. */
+/** True if the file itself is a mount point: containers can mount a single file. Always false outside Linux. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);
@@ -173,9 +173,9 @@ export interface FileJournalOptions {
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Returns the result to write instead of a step's actual result. Must be synchronous. It must have the same
-   * shape, because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step is rejected and
-   * not written. Default: results are written unchanged.
+   * Returns the result to write instead of a step's actual result. Must be synchronous. The returned result must have the same shape,
+   * because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step is rejected and not written.
+   * Default: results are written unchanged.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
   /**

@@ -4,9 +4,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 
 /**
- * Creates a file name of 40 hexadecimal digits from an id. The id itself is not used, because it may contain path separators, be too long, or
- * differ from another id only in case. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16 form is hashed, after
- * a byte that UTF-8 never contains, so that it equals no other id.
+ * Creates a file name of 40 hexadecimal digits from an id. The id itself is not used, because it may contain path separators, be too long,
+ * or differ from another id only in case. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16 form is hashed. A
+ * byte that UTF-8 never contains comes first, so that the hash differs from that of every other id.
  */
 export function toFileName(id: string): string {
   const hash = createHash("sha256");

@@ -20,7 +20,7 @@ export interface BlobStore {
 /** The options for `withBlobs`. */
 export interface BlobOptions {
   readonly store: BlobStore;
-  /** Parts of records that have more bytes than this are stored as blobs. Default 100,000. */
+  /** Parts of records with more bytes than this are stored as blobs. Default 100,000. */
   readonly minBytes?: number | undefined;
 }
 

@@ -103,7 +103,10 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** The keywords for numbers. In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that forbid the limit itself, later numbers. */
+/**
+ * The keywords for numbers. In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that exclude the limit itself. In later
+ * drafts, they are numbers.
+ */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

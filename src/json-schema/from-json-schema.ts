@@ -22,7 +22,7 @@ import { compileLinearRegExp, type LinearRegExp } from "../shared/linear-regexp.
  * - patterns of more than 20,000 characters in total
  * - a `$ref` to another document, `$dynamicRef` or `$recursiveRef`
  * - a pattern that is not a regular expression
- * - a pattern that cannot run in linear time, because it has look-around, back references or more than 1,000 repetitions
+ * - a pattern that cannot run in linear time, because it has lookarounds, backreferences or more than 1,000 repetitions
  *
  * The schema and its references are never fetched from the network.
  *
@@ -169,9 +169,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/**
- * Returns the problem of an unsupported or undefined reference, with which every check would fail, or every value would pass unchecked.
- */
+/** Returns the problem of an unsupported or undefined reference, which would make every check fail, or every value pass unchecked. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

@@ -127,7 +127,7 @@ interface McpCallTarget {
   readonly recover: Recover;
 }
 
-/** Connects the client again. Resolves to false if this was not possible. */
+/** Reconnects the client. Resolves to false if this is not possible. */
 export type Recover = (error: unknown) => Promise<boolean>;
 
 export async function callTool(target: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {

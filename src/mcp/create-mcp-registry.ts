@@ -48,13 +48,13 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 /** The maximum time that a call waits for the list of tools, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** How much later than a result a change report may arrive, in milliseconds, because it uses another connection. */
+/** How long after a result a change report may arrive, in milliseconds, because it uses a different connection. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});
 
 export interface Listing {
-  /** Requests a new list of the tools soon. */
+  /** Schedules a request for a new list of the tools. */
   request(): void;
   /** Registers a listing that other code has started, and returns it. */
   follow(listing: Promise<void>): Promise<void>;
@@ -146,7 +146,7 @@ export interface McpRegistry extends ToolRegistry {
 
 /**
  * Creates a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
- * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If
+ * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers would reject are changed. If
  * two servers have tools with the same names, set a `prefix`.
  *
  * The loop's timeouts apply to calls, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
@@ -276,7 +276,7 @@ function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTra
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/** The number of levels that a tool object adds around its schema, which may be nested deeper by this number. */
+/** The number of levels that a tool object adds around its schema. The nesting limit for the object is higher by this number. */
 const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -326,8 +326,8 @@ const digits = 6;
 
 /**
  * Returns a name for each tool: the prefix, then the server's name, in which "_" replaces all characters except letters, digits, "_" and
- * "-". A name of more than 64 characters is shortened. A shortened name ends with six digits computed from the server's name, and so does a
- * name that would equal another name. The names do not depend on the order of the list.
+ * "-". A name of more than 64 characters is shortened. A shortened name ends with six digits computed from the server's name, as does a
+ * name that would otherwise equal another name. The names do not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));

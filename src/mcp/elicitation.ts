@@ -27,7 +27,7 @@ export function trackCall(client: McpClient, context: ToolContext): () => void {
 
 /**
  * Answers the server's questions until the returned function is called. Throws LoopError "invalid-option" if the client lacks the
- * capability `elicitation`.
+ * `elicitation` capability.
  */
 export function answerElicitations(client: McpClient, report: (error: unknown) => void): () => void {
   const answer = async (request: unknown): Promise<ElicitResult> => {
@@ -83,7 +83,7 @@ const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "ma
 
 /**
  * Copies an elicitation request's schema field by field, because the server is not trusted. Drops unknown keywords. The
- * schema must be an object whose fields are strings, numbers, booleans, or arrays of chosen strings. Otherwise, returns
+ * schema must be an object whose fields are strings, numbers, booleans, or arrays of strings chosen from a list. Otherwise, returns
  * undefined.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema

@@ -59,11 +59,11 @@ interface McpClientBase {
   removeNotificationHandler(method: string): void;
   /** Returns the server's name, which is shown with the server's questions to the user. */
   getServerVersion?(): { readonly name: string } | undefined;
-  /** Needed only for the option `elicitation`. */
+  /** Needed only for the `elicitation` option. */
   removeRequestHandler?(method: string): void;
 }
 
-/** The class `Client` from version 1 of the MCP SDK, `@modelcontextprotocol/sdk`. */
+/** The `Client` class from version 1 of the MCP SDK, `@modelcontextprotocol/sdk`. */
 export interface McpClientV1 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions): Promise<McpToolPage>;
   callTool(params: McpCallParams, resultSchema: undefined, options: McpRequestOptions): Promise<object>;
@@ -71,7 +71,7 @@ export interface McpClientV1 extends McpClientBase {
   setNotificationHandler(schema: object, handler: () => void): void;
 }
 
-/** The class `Client` from version 2 of the MCP SDK, `@modelcontextprotocol/client`. */
+/** The `Client` class from version 2 of the MCP SDK, `@modelcontextprotocol/client`. */
 export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
@@ -87,7 +87,9 @@ function isVersion2(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** True if the client is connected. Callers check this first, because an unconnected version 2 client reports a server without tools. */
+/**
+ * True if the client is connected. Callers check this first, because an unconnected version 2 client reports that the server has no tools.
+ */
 export function isConnected(client: Pick<McpClient, "transport">): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
@@ -190,7 +192,7 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * Converts annotations to traits. A read-only or idempotent tool may run again after a crash, an idempotent tool is tried twice, and a
+ * Converts annotations to traits. A read-only or idempotent tool may run again after a crash, an idempotent tool is retried once, and a
  * destructive tool always needs approval. With "assumed", a tool is destructive unless its annotations say that it is read-only or not
  * destructive.
  *
@@ -214,7 +216,8 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * Merges the caller's traits with those from the server, which they replace. Drops the server's `retry` if it conflicts with one of them.
+ * Merges the caller's traits with those from the server. The caller's traits take precedence. Drops the server's `retry` if it conflicts
+ * with one of them.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
@@ -253,7 +256,7 @@ export interface McpRegistryOptions {
    */
   readonly listChanged?: boolean | undefined;
   /**
-   * Set to true to pass the server's questions to the user. The client must have the capability `elicitation`. The registry replaces the
+   * Set to true to pass the server's questions to the user. The client must have the `elicitation` capability. The registry replaces the
    * client's handler for `elicitation/create`. The call in progress asks with `ask`, `wait: true` and `fromPage: true`, so the run needs a
    * `control`. An answer that reports a failure declines the question. Calls to the server then run one at a time, because a question does
    * not name its call. Default false.
@@ -266,8 +269,8 @@ export interface McpRegistryOptions {
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
-   * Connects the client again. Called if a call finds that its session is lost: the server has forgotten the session, or the connection is
-   * closed. Calls at the same time share one reconnection. The registry then lists the tools again. A call that the server refused or never
+   * Reconnects the client. Called when a call finds that its session is lost: the server has forgotten the session, or the connection is
+   * closed. Concurrent calls share one reconnection. The registry then lists the tools again. A call that the server refused or never
    * received is sent once more. Default: the call fails, and `onError` gets the error.
    */
   readonly reconnect?: ((client: McpClient, error: unknown) => void | PromiseLike<void>) | undefined;

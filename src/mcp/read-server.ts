@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
-/** The maximum number of pages, because a faulty server could return another page forever. */
+/** The maximum number of pages, because a faulty server could keep returning pages forever. */
 const maxPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {

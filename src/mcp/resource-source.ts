@@ -57,9 +57,9 @@ const maxTypes = 5;
 const maxErrorLength = 1_000;
 
 /**
- * Creates a source for `createResultCache` from `turnwright/cache`, with which the model reads the text resources of an MCP server in parts.
- * The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a resource is its
- * URI, for example from a resource link in a tool result. If the model reads the name of the source as an id, it gets the list of
+ * Creates a source for `createResultCache` from `turnwright/cache`, so that the model can read the text resources of an MCP server in
+ * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a resource
+ * is its URI, for example from a resource link in a tool result. If the model reads the name of the source as an id, it gets the list of
  * resources.
  *
  * A resource is requested again for each part. Binary resources are refused. Only the model reads the text of a resource; turnwright does

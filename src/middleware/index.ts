@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/middleware`: optional features of runs. Bundles contain only the features that a program imports.
+// Exports the `turnwright/middleware` entry: optional features of runs. Bundles contain only the features that a program imports.
 
 export type { CompactedMessages } from "../core/types/middleware-options.ts";
 export { compactMessages, type Compaction } from "./compaction/compact-messages.ts";

@@ -1,4 +1,4 @@
-// Exports the entry `turnwright/observe`: OpenTelemetry spans and metrics for runs, and Node tracing channels.
+// Exports the `turnwright/observe` entry: OpenTelemetry spans and metrics for runs, and Node tracing channels.
 
 export { recordSpans } from "./tracing/record-spans.ts";
 export { tracing } from "./tracing/middleware.ts";

@@ -174,7 +174,7 @@ function isComplete(call: IndexedCall): boolean {
 }
 
 /**
- * True if the fragment begins a new call: with another name, if `call` has arguments, and with the same name, if `call` is complete and
+ * True if the fragment begins a new call: either its name differs and `call` has arguments, or its name is the same, `call` is complete and
  * more arguments arrive.
  */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
@@ -184,7 +184,7 @@ function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
 }
 
 /**
- * True if the fragment begins a second call with the same id: the fragment has a name and another index than `call`. If both names
+ * True if the fragment begins a second call with the same id: the fragment has a name and a different index than `call`. If both names
  * are the same, `call` must also be complete.
  */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {

@@ -252,7 +252,7 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
     ...toSettingFields(toAcceptedSettings(model, effort, { quirks, report }), namesOf(settings)),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
-    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
+    // A spread copies a "__proto__" key as a plain field, whereas an assignment would set the prototype.
     ...extra,
     // Casts to `true`, the only value that the types of all SDK versions accept here.
     stream: isStreamed as true,

@@ -42,7 +42,7 @@ interface Reading {
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
-  /** Sees whether the stream ended with `data: [DONE]`, which the SDK does not pass on. */
+  /** Detects whether the stream ended with `data: [DONE]`, which the SDK does not pass on. */
   readonly tail?: EventTail;
 }
 
@@ -105,7 +105,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** True for an error body without the field `error`, which some servers send: see the shapes in `readReason`. */
+/** True for an error body without an `error` field, which some servers send: see the shapes in `readReason`. */
 function isErrorBody({ object, type, choices, message, detail, base_resp: base }: UnknownRecord): boolean {
   // MiniMax reports errors with HTTP status 200 and a `status_code` above 0 (platform.minimax.io, "Error codes").
   const isRefused = (countOf(recordOf(base).status_code) ?? 0) > 0;
@@ -145,9 +145,9 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
 }
 
 /**
- * Reads reasoning, which servers send in one of three fields. Some servers send two of them, equal or one empty (LiteLLM, chutes), so the
- * first filled field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`, so the text of the details is used
- * only if the server sends no plain text.
+ * Reads reasoning, which servers send in one of three fields. Some servers send two of them, identical or with one empty (LiteLLM, chutes),
+ * so the first non-empty field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`, so the text of the
+ * details is used only if the server sends no plain text.
  */
 function readReasoning(delta: UnknownRecord, { answer: { out }, details, text: spoken }: Reading): void {
   const { reasoning_content: content, reasoning, reasoning_text: text, reasoning_details: list } = delta;
@@ -208,7 +208,7 @@ function endReading(reading: Reading): void {
 }
 
 /**
- * True for an answer without any output, with which some services report that a request is too long: z.ai, and MiMo with the reason
+ * True for an answer without any output. This is how some services report that a request is too long: z.ai, and MiMo with the reason
  * "length" and no output tokens (npm @earendil-works/pi-ai 1.6.0, dist/utils/overflow.js).
  */
 function isFull(finish: Answer["finish"], { answer: { usage }, hasSpoken, refused }: Reading): boolean {

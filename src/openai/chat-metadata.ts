@@ -38,8 +38,8 @@ export class ReasoningDetails {
 }
 
 /**
- * True if a fragment continues the detail `begun`. Encrypted data and signatures arrive complete, so a fragment without an index begins
- * another detail if it has data, or text after a signature.
+ * True if a fragment continues the detail `begun`. Encrypted data and signatures arrive complete, so a fragment without an index begins a
+ * new detail if it has data, or text after a signature.
  */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
@@ -81,7 +81,10 @@ export interface MetadataFields {
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 
-/** Reads a message's metadata. Ignores metadata from another server or model, because a signature is only valid where it was made. */
+/**
+ * Reads a message's metadata. Ignores metadata from another server or model, because a signature is valid only for the server and model
+ * that made it.
+ */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

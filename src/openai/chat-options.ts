@@ -46,7 +46,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** A request body. The run option `modelSettings.extra` may add any field. It may also set `stream` to false. */
+/** A request body. The run's `modelSettings.extra` option may add any field. It may also set `stream` to false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -98,7 +98,7 @@ export interface OpenAIChatOptions extends AdapterOptions {
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
    * Converts a call id to an id that the server accepts. The function must return equal ids for equal ids, and different ids for
-   * different ids. By default, an id that the service rejects is replaced. Mistral accepts exactly 9 letters and digits, and
+   * different ids. By default, an id that the service would reject is replaced. Mistral accepts exactly 9 letters and digits, and
    * most services accept at most 40 characters.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
@@ -111,7 +111,7 @@ export interface OpenAIChatOptions extends AdapterOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
-   * Set to true to send the schema of `structuredOutput` in the field `response_format`, so that the service enforces it. Set to
+   * Set to true to send the schema of `structuredOutput` in the `response_format` field, so that the service enforces it. Set to
    * false for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's
    * own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
@@ -119,8 +119,8 @@ export interface OpenAIChatOptions extends AdapterOptions {
   /**
    * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the beginning of an
    * answer becomes reasoning. Set to "opened" if the model's chat template already writes the opening tag. All text up to `</think>` then
-   * becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the tags in the text. Default: by
-   * service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
+   * becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the tags in the text. The default
+   * depends on the service and model: true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;
 }

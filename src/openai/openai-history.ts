@@ -33,7 +33,7 @@ export interface OpenAIHistoryOptions {
    * listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
-  /** Set to true if the service stored the responses of the history, and the provider has `store: true`. Default false. */
+  /** Set to true if the service stored the responses in the history, and the provider has `store: true`. Default false. */
   readonly store?: boolean | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface ToOpenAIOptions extends OpenAIHistoryOptions {
   readonly system?: string | undefined;
 }
 
-/** A message of the Chat Completions API. It can be assigned to `ChatCompletionMessageParam` of the package `openai`. */
+/** A message of the Chat Completions API. It can be assigned to `ChatCompletionMessageParam` from the `openai` package. */
 export type OpenAIMessage =
   | { role: "system"; content: string }
   | { role: "user"; content: string | OpenAIMessagePart[] }
@@ -84,7 +84,7 @@ const checks: Checks<OpenAIHistoryOptions> = {
  * a result gets a `not-run` result, and a result without a call is omitted. The ids and states of items are dropped, and `lost` does not
  * list them.
  *
- * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
+ * Throws LoopError "invalid-messages" if a field has the wrong type. The error message names the path of the field. Throws
  * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
@@ -158,7 +158,7 @@ function readSystem(item: FieldReader, { position, api, draft }: SystemPlace): s
 
 /**
  * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API: the same messages or items that
- * `openaiChat` or `openaiResponses` would send. For a Responses history, pass your SDK's item type as type argument:
+ * `openaiChat` or `openaiResponses` would send. For a Responses history, pass your SDK's item type as the type argument:
  * `toOpenAIMessages<ResponseInputItem>(messages, { api: "responses" })`.
  *
  * Users' images and files that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is

@@ -25,9 +25,9 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
  * The items of a completed response become `provider-metadata` chunks. The next request sends these items back to the same model
  * in the same order: reasoning with its encrypted content, messages with their phase, calls, and results of tools that the
  * service runs. By default the items do not refer to stored data, so the service need not store responses. If the message was
- * edited or goes to another model, only its text and calls are sent.
+ * edited or goes to a different model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old items with an encrypted summary if the run has
+ * With the `compaction` option, the service replaces old items with an encrypted summary if the run has
  * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still contain the items before
  * the summary, because other models cannot read it.
  *

@@ -27,7 +27,7 @@ export interface HistoryOwner {
 
 /** Reads messages into a draft. `messages` begins after the leading system messages. */
 export function readChatMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
-  // The newest call id of each function. A deprecated `function_call` has no id, so its result names only the function.
+  // The latest call id for each function. A deprecated `function_call` has no id, so its result names only the function.
   const functions = new Map<string, string>();
   for (const message of messages) {
     const { piece } = message;

@@ -56,9 +56,9 @@ function addInput(item: FieldReader, draft: HistoryDraft): void {
 }
 
 /**
- * True if the item begins another assistant message. The service sends items whose content is a list of parts. If the model is
- * known, such items stay in one message. An item after a call also stays in the message of the call, because no message may
- * separate the call from its result.
+ * True if the item begins a new assistant message. Items whose content is a list of parts come from the service and, if the model is known,
+ * stay in one message. An item after a call also stays in the message of the call, because no message may separate the call from its
+ * result.
  */
 function beginsMessage({ fields }: FieldReader, group: readonly FieldReader[], { model }: HistoryOwner): boolean {
   if (fields.role !== "assistant" || group.some((item) => isCallType(item.fields.type))) return false;

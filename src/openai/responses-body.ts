@@ -234,7 +234,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
     ...toSettingFields(toAcceptedSettings({ ...model, stopSequences: undefined }, effort, { quirks, report }), settingNames),
-    // A spread copies a key "__proto__" as a plain field, whereas an assignment would set the prototype.
+    // A spread copies a "__proto__" key as a plain field, whereas an assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),
     // Casts to `true`, the only value that the types of all SDK versions accept here.
@@ -249,7 +249,7 @@ function toResponsesToolFields({ tools, choice, fields }: ToolPlan, { settings, 
   return wire.length === 0 ? {} : { tools: wire, ...toChoiceField(choice, settings), ...fields };
 }
 
-/** Adds the schema to the field `text`, whose other fields, such as `verbosity`, are kept. */
+/** Adds the schema to the `text` field, whose other fields, such as `verbosity`, are kept. */
 function toTextField(schema: JsonSchema | undefined, text: object): object {
   return schema === undefined ? {} : { text: { ...text, format: { type: "json_schema", ...toFormat(schema) } } };
 }

@@ -30,7 +30,7 @@ export class ItemCall extends StreamedCall {
     this.send();
   }
 
-  /** False if the fields belong to another call. Different ids alone do not prove this, because some servers change them. */
+  /** False if the fields belong to a different call. Different ids alone do not prove this, because some servers change them. */
   mayBe(fields: UnknownRecord): boolean {
     const { call_id: callId, name } = fields;
     if (this.id === undefined || typeof callId !== "string" || this.id === callId) return true;

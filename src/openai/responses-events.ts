@@ -36,7 +36,7 @@ export function isTerminal(eventType: unknown): eventType is string {
 
 /**
  * Returns how the response ended. If the final event's type and `response.status` differ, the worse of the two is used. An incomplete
- * response counts as completed if the option `finishReasons` maps its reason to a normal finish reason.
+ * response counts as completed if the `finishReasons` option maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = new Map()): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -62,7 +62,7 @@ interface EventReading {
   /** True if the request set `store`. The response may report a different value. */
   readonly store: boolean;
   readonly items: ItemAssembly;
-  /** True after `response.created`. */
+  /** True once `response.created` has arrived. */
   isCreated: boolean;
   /** The provider metadata to send at the end. */
   metadata: readonly Json[];

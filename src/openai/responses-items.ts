@@ -14,7 +14,7 @@ interface OpenItem {
   readonly position: number;
   readonly texts: ItemTexts;
   readonly call: ItemCall | undefined;
-  /** True after `output_item.added`. Some servers send fragments of the item before that event. */
+  /** True once `output_item.added` has arrived. Some servers send fragments of the item before that event. */
   isBegun: boolean;
   /** The finished item's fields. */
   fields: { readonly [field: string]: Json } | undefined;
@@ -44,7 +44,7 @@ export class ItemAssembly {
   readonly #all: OpenItem[] = [];
   readonly #calls: OpenItem[] = [];
   readonly #byId = new Map<unknown, OpenItem>();
-  /** The unfinished items. Each is listed under a key for its type, and under another for its type and index. */
+  /** The unfinished items. Each is listed under a key for its type, and under a second key for its type and index. */
   readonly #open = new Map<string, OpenItem[]>();
   #readyCalls = 0;
 

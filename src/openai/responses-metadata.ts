@@ -133,9 +133,7 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/**
- * Returns a reasoning item, or nothing if it has neither an id nor content: encrypted, or plain text from an open model.
- */
+/** Returns a reasoning item, or nothing if it has neither an id nor content. Content is encrypted, or plain text from an open model. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];

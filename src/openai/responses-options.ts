@@ -20,7 +20,7 @@ export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** A request body, which also contains `input` and `store`. The run option `modelSettings.extra` may add any field. */
+/** A request body, which also contains `input` and `store`. The run's `modelSettings.extra` option may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
@@ -88,7 +88,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
-   * Set to true to let the service search the tools with the trait `deferred`. All tools are then sent, but the model gets the
+   * Set to true to let the service search the tools with the `deferred` trait. All tools are then sent, but the model gets the
    * parameters of a deferred tool only after a search has found it. Only for gpt-5.4 and later models. Default false.
    */
   readonly toolSearch?: boolean | undefined;
@@ -106,7 +106,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
-   * Set to true to send the schema of `structuredOutput` in the field `text.format`, so that the service enforces it. Set to false
+   * Set to true to send the schema of `structuredOutput` in the `text.format` field, so that the service enforces it. Set to false
    * for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's own
    * address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */

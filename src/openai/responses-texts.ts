@@ -54,7 +54,7 @@ export class ItemTexts {
     this.#flow.push(place.kind === "reasoning-delta" ? part : this, place.kind, piece);
   }
 
-  /** Sends the rest of a text whose first fragments were already sent. Ignores a whole text that contradicts these fragments. */
+  /** Sends the rest of a text part whose first fragments were already sent. Ignores the whole text if it contradicts these fragments. */
   complete(place: TextPlace, whole: string): void {
     const { sent } = this.#partAt(place);
     if (whole.startsWith(sent)) this.extend(place, whole.slice(sent.length));

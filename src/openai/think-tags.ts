@@ -51,7 +51,7 @@ export class AnswerText {
   }
 
   /**
-   * Called when the server sends reasoning separately. From then on, no opening tag is assumed, and reasoning in the text counts as a copy.
+   * Called when the server sends reasoning separately. No opening tag is assumed after that, and reasoning in the text counts as a copy.
    */
   noteReasoning(): void {
     this.#isSeparate = true;

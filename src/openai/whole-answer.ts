@@ -10,15 +10,15 @@ import { isTerminal } from "./responses-events.ts";
 interface SentRequest {
   readonly body: { readonly stream: boolean };
   readonly call: ModelCall;
-  /** Converts an answer that was not streamed to one event, as if it had been streamed. */
+  /** Converts a non-streamed answer to a single event, as if it had been streamed. */
   toEvent(answer: UnknownRecord): UnknownRecord;
-  /** Watches the stream's bytes, in which `explainLoss` finds what the SDK hides. */
+  /** Watches the stream's bytes, so that `explainLoss` can find what the SDK hides. */
   readonly tail: EventTail;
 }
 
 /**
- * Waits for an SDK's stream. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
- * the service does not stream this model, the error says how to request a whole answer.
+ * Waits for an SDK's stream. With `stream: false` the answer arrives all at once and is returned as a stream of one event. If
+ * the service does not stream this model, the error says how to request a non-streamed answer.
  */
 export async function openEvents(send: () => unknown, { body, call, toEvent, tail }: SentRequest): Promise<unknown> {
   const release = body.stream ? undefined : keepAlive(call);
@@ -34,7 +34,7 @@ export async function openEvents(send: () => unknown, { body, call, toEvent, tai
 
 /**
  * Explains an error that the SDK throws while it reads a stream. The SDK hides the text of an event that is not JSON, and the token
- * counts of an event that reports an error (recorded at OpenRouter).
+ * counts of an event that reports an error (observed at OpenRouter).
  */
 export function explainLoss(tail: EventTail, out: ModelChunk[]): (error: unknown) => unknown {
   return (error) => {
@@ -63,7 +63,7 @@ function explain(error: unknown): unknown {
 
 /**
  * Creates a Chat Completions chunk from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
- * the completion into the field `data` (github.com/cline/cline/issues/13348).
+ * the completion into the `data` field (github.com/cline/cline/issues/13348).
  */
 export function toChatChunk(answer: UnknownRecord): UnknownRecord {
   const { choices, ...rest } = Array.isArray(recordOf(answer.data).choices) ? recordOf(answer.data) : answer;

@@ -29,12 +29,12 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** Returns the name of a file with an extension, which the APIs require. The default is `file` with this extension. */
+/** Returns the file's name, with an extension because the APIs require one. An unnamed file is called `file`. */
 export function toFileName({ filename = "file" }: ReadableMedia, ending: string): string {
   return /\.\w{1,8}$/.test(filename) ? filename : `${filename}.${ending}`;
 }
 
-/** Reads a file name. Returns undefined for the default name that `toFileName` makes. */
+/** Reads a file name. Returns undefined for `toFileName`'s default name. */
 export function readFileName(filename: unknown): string | undefined {
   return typeof filename === "string" && !/^file\.[\w-]+$/.test(filename) ? filename : undefined;
 }
@@ -67,7 +67,7 @@ export function toMediaTitle(toolName: string, id: string): string {
 }
 
 /**
- * Plans how the answer's schema is sent. OpenAI demands that all properties are required, and allows ten levels
+ * Plans how the answer's schema is sent. OpenAI insists that all properties be required, and allows ten levels of nesting
  * (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas").
  */
 export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
@@ -81,7 +81,7 @@ export function toFormat(schema: JsonSchema): object {
   return { name: "answer", schema, strict: true };
 }
 
-/** Matches models that reject a schema, or reject more of its keywords than other models. */
+/** Matches models that reject schemas, or reject more schema keywords than other models do. */
 const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
 
 /** True if the server is OpenAI's own. Others, including Azure deployments, may reject or ignore the schema. */

@@ -13,7 +13,7 @@ const date = new Date("2026-01-01T12:00:00Z");
 const thousand = tokens(1_000, 1_000);
 
 describe("genaiPrices", () => {
-  // The expected costs were calculated by hand from the catalogue's prices.
+  // The expected costs were calculated by hand from the catalog's prices.
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
     // USD per million tokens: input 1.25, cached input 0.125, output 10.
     ["input and output tokens", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],

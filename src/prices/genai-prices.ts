@@ -7,7 +7,7 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices are used for all iterations: its `gen_ai.provider.name`, or its id in the catalogue of
+   * The provider whose prices are used for all iterations: its `gen_ai.provider.name`, or its id in the catalog of
    * `@pydantic/genai-prices`. Useful for proxies. Default: the provider of each iteration.
    */
   readonly provider?: string | undefined;
@@ -23,7 +23,7 @@ export interface GenaiPricesOptions {
 /** The options of `genaiContextWindow`. */
 export interface GenaiContextWindowOptions {
   /**
-   * The provider whose models are looked up: its `gen_ai.provider.name`, or its id in the catalogue of `@pydantic/genai-prices`.
+   * The provider whose models are looked up: its `gen_ai.provider.name`, or its id in the catalog of `@pydantic/genai-prices`.
    * Useful for proxies. Default: the provider of each call.
    */
   readonly provider?: string | undefined;
@@ -31,7 +31,7 @@ export interface GenaiContextWindowOptions {
   readonly model?: string | undefined;
 }
 
-const providerCheck: Check = ["a provider in the catalogue of @pydantic/genai-prices", isFilled];
+const providerCheck: Check = ["a provider in the catalog of @pydantic/genai-prices", isFilled];
 
 const modelCheck: Check = ["the name of a model", isFilled];
 
@@ -46,14 +46,14 @@ const priceChecks: Checks<GenaiPricesOptions> = {
 /** Throws for an unknown provider, because no price or size would ever be found. */
 function checkProvider(provider: string | undefined): void {
   if (provider === undefined) return;
-  const id = toCatalogueId(provider);
+  const id = toCatalogId(provider);
   // Compares the ids, because `findProvider` also accepts similar ones.
   if (findProvider({ providerId: id })?.id !== id) throw invalidOption("provider", providerCheck[0], provider);
 }
 
 /**
- * The catalogue ids of providers whose `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI) differs from their
- * id. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
+ * The catalog ids of providers whose `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI) differs from their
+ * id. Without this map, the catalog would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
  */
 const idByName: ReadonlyMap<string, string> = new Map([
   ["aws.bedrock", "aws"],
@@ -67,7 +67,7 @@ const idByName: ReadonlyMap<string, string> = new Map([
   ["x_ai", "x-ai"],
 ]);
 
-function toCatalogueId(name: string): string {
+function toCatalogId(name: string): string {
   const id = name.trim().toLowerCase();
   return idByName.get(id) ?? id;
 }
@@ -88,7 +88,7 @@ function priceOf(usage: Usage, { providerId, model, date }: Priced): number | un
 }
 
 /**
- * Converts token counts to the catalogue's format. Both formats include cached tokens in the input, and reasoning tokens in the
+ * Converts token counts to the catalog's format. Both formats include cached tokens in the input, and reasoning tokens in the
  * output. `calcPrice` throws for impossible counts, such as more cached input than input, so `reconcileUsage` corrects the counts
  * first.
  */
@@ -104,11 +104,11 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 }
 
 /**
- * Creates the `pricing` option from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
- * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices
- * are fetched unless you call `updatePrices` from that package.
+ * Creates the `pricing` option from the catalog in `@pydantic/genai-prices`. The catalog has list prices for models from many providers. It
+ * includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No prices are fetched unless
+ * you call `updatePrices` from that package.
  *
- * The cost is `undefined`, never 0, if the model is not in the catalogue or has no price for tokens that were used. A provider is
+ * The cost is `undefined`, never 0, if the model is not in the catalog or has no price for tokens that were used. A provider is
  * looked up by its exact id. A server with a compatible API is therefore not priced like the original service, unless you set
  * `provider`. If a count is larger than the total that should include it, such as more cached tokens than input tokens, the count
  * is added to the total. The returned function throws for invalid counts. In a run, this error is reported to listeners as a
@@ -126,7 +126,7 @@ export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
   checkProvider(provider);
   return (usage, used) =>
     priceOf(usage, {
-      providerId: toCatalogueId(provider ?? used.provider),
+      providerId: toCatalogId(provider ?? used.provider),
       model: model ?? used.model,
       date: date ?? new Date(),
     });
@@ -134,10 +134,10 @@ export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
 
 /**
  * Returns a function that takes a provider id and a model name, and returns the size of the model's context window in
- * tokens. The size comes from the catalogue in `@pydantic/genai-prices`, and nothing is fetched. The window has to hold the
+ * tokens. The size comes from the catalog in `@pydantic/genai-prices`, and nothing is fetched. The window has to hold the
  * input and the answer.
  *
- * The function returns `undefined` if the catalogue does not know the provider, the model or the size. A provider is looked up by
+ * The function returns `undefined` if the catalog does not know the provider, the model or the size. A provider is looked up by
  * its exact id, as in `genaiPrices`. A server with a compatible API therefore has no sizes unless you set `provider`.
  *
  * `genaiContextWindow` itself throws LoopError "invalid-option" or "unknown-option".
@@ -152,10 +152,10 @@ export function genaiContextWindow(
   checkFields("options", options, windowChecks);
   const { provider: givenProvider, model: givenModel } = options;
   checkProvider(givenProvider);
-  return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
+  return (provider, model) => windowOf(toCatalogId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Looks up a model's context window. Calls `calcPrice` without tokens, because `genaiPrices` also matches model names with it. */
+/** Looks up a model's context window. Calls `calcPrice` without token counts, so that model names match exactly as in `genaiPrices`. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;

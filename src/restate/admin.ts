@@ -3,7 +3,7 @@
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 
-/** How long to repeat a failed request, and the time between two attempts, in milliseconds. */
+/** How long to keep repeating a failed request, and the pause between attempts, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
@@ -11,8 +11,8 @@ const repeatAfterMs = 200;
 const answerMs = 5_000;
 
 /**
- * Makes a request that ends when `signal` fires. Each request gets its own signal, because `fetch` leaves a listener on the signal that it
- * gets.
+ * Makes a request that is aborted when `signal` fires. Each request gets its own signal, because `fetch` leaves a listener on the signal it
+ * is given.
  */
 export async function whileOpen<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
@@ -30,7 +30,7 @@ export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
 
-  /** Creates a client for the admin API at `url`. All requests end when `signal` fires. */
+  /** Creates a client for the admin API at `url`. `signal` aborts all its requests. */
   constructor(url: string, signal: AbortSignal) {
     this.#url = url.replace(/\/+$/, "");
     this.#signal = signal;
@@ -42,7 +42,7 @@ export class Admin {
   }
 
   /**
-   * Registers the handlers' URL in Restate. Restate calls this URL. The first calls may fail, for example because the load
+   * Registers the handlers' URL with Restate, which then calls it. The first calls may fail, for example because the load
    * balancer does not know this worker yet, so the registration is repeated. Repeating the registration does no harm.
    */
   async register(uri: string): Promise<void> {

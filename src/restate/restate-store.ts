@@ -7,7 +7,7 @@ import { whileOpen } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";
 
-/** How long to repeat a failed request, for example while Restate restarts, in milliseconds. */
+/** How long to keep repeating a failed request, for example while Restate restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 
@@ -18,7 +18,7 @@ export interface RestateStoreOptions {
   readonly ingressUrl: string;
   readonly names: ServiceNames;
   readonly workerId: string;
-  /** When this signal fires, all requests end. */
+  /** Aborts all requests when it fires. */
   readonly signal: AbortSignal;
   /** Called after this process has changed a run. `mayBeOver` is true if the run may have ended, or continues in another process. */
   readonly onChange: (runId: string, mayBeOver: boolean) => void;
@@ -141,7 +141,7 @@ export class RestateStore implements DurableStore {
     return isStored;
   }
 
-  /** Sets a run's `isResting`. Returns false if a newer execution of the run has begun. */
+  /** Sets a run's `isResting` flag. Returns false if a newer execution of the run has begun. */
   rest(runId: string, execution: number, isResting: boolean): Promise<boolean> {
     return this.#change(runId, "rest", { execution, isResting });
   }

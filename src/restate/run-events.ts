@@ -16,7 +16,7 @@ export interface RunHead {
   readonly worker?: string | undefined;
   /** The number that this worker gave to the last execution. */
   readonly claim?: number | undefined;
-  /** How many executions have begun since the run most recently made progress. The first execution of a run does not count. */
+  /** How many executions have begun since the run last made progress. The first execution of a run does not count. */
   readonly stalls: number;
   /** The next event's position. */
   readonly next: number;
@@ -82,7 +82,7 @@ function addEvents(ctx: ObjectContext, head: RunHead, fresh: readonly string[]):
   return { ...head, next, chunks: head.chunks + 1, tail: [] };
 }
 
-/** Returns records, starting with the position `from`. Returns at least one, and stops after about a million characters. */
+/** Returns records, starting at position `from`. Returns at least one, and stops after about a million characters. */
 export async function readRecords(ctx: ObjectSharedContext, from: number): Promise<readonly StepRecord[]> {
   const head = await readHead(ctx);
   const found: StepRecord[] = [];
@@ -101,9 +101,7 @@ export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly st
   return keys.filter((key) => key.startsWith(blobPrefix)).map((key) => key.slice(blobPrefix.length));
 }
 
-/**
- * Returns texts in the order of `ids`. Returns at least one, and stops when they have a million characters in total.
- */
+/** Returns stored strings in the order of `ids`. Returns at least one, and stops when they reach a million characters in total. */
 export async function readTexts(
   ctx: ObjectSharedContext,
   ids: readonly string[],
@@ -152,7 +150,7 @@ function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
   return chunk.events.map((body, index) => ({ seq: chunk.first + index, body })).filter(({ seq }) => seq >= from);
 }
 
-/** Finds the number of the chunk that contains the event at the position `from`. */
+/** Finds the number of the chunk that contains the event at position `from`. */
 async function findChunk(ctx: ObjectSharedContext, from: number, head: RunHead): Promise<number> {
   let [low, high] = [0, from === 0 ? 0 : head.chunks];
   while (low < high) {

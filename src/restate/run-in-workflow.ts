@@ -91,7 +91,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
     return this.#untilOver(RestatePromise.all(steps));
   }
 
-  /** Waits for a Restate promise until the attempt is over. Such a promise may never settle, for example after a lost connection. */
+  /** Waits for a Restate promise until the attempt is over. The promise may never settle, for example after a lost connection. */
   #untilOver<T>(promise: PromiseLike<T>): Promise<T> {
     return untilAborted(
       promise,

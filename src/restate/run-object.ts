@@ -11,7 +11,7 @@ const decoder = new TextDecoder();
 export const jsonSerde = {
   contentType: "application/json",
   serialize: (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value)),
-  /** Parses a handler's result. Returns null for no bytes, because a handler without a result sends none. */
+  /** Parses a handler's result. Returns null if there are no bytes, because a handler without a result sends none. */
   deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
 };
 
@@ -43,7 +43,7 @@ type Handlers = Parameters<typeof object>[0]["handlers"];
 /** The time between two attempts to wake a workflow, in milliseconds. */
 const wakeAgainMs = 300;
 
-/** Lets Restate repeat failed attempts forever, so that a run continues when there is a worker again. */
+/** Lets Restate repeat failed attempts forever, so that a run continues once a worker is available again. */
 export const retryPolicy: {
   readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
 } = {
@@ -149,7 +149,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       wakeLater(ctx, 0);
       return true;
     },
-    /** Sets the run's `isResting`. A new message wakes a resting workflow. */
+    /** Sets the run's `isResting` flag. A new message wakes a resting workflow. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },

@@ -64,7 +64,7 @@ export interface WorkerOptions {
   /** The address on which this worker listens. Default "127.0.0.1", which only processes on the same machine can reach. */
   readonly host?: string | undefined;
   /**
-   * The URL at which Restate reaches the workers. With several workers, this is a load balancer in front of them. Default
+   * The URL at which Restate reaches the workers. With several workers, use the URL of a load balancer in front of them. Default
    * `http://<host>:<port>`.
    */
   readonly url?: string | undefined;
@@ -126,10 +126,10 @@ export type Settings = Settled<WorkerOptions, Defaulted>;
 /** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
 
-/** A worker reads the messages of all its runs once in this many checks, because an earlier check's answer may have been lost. */
+/** After this many checks, a worker reads the messages of all its runs, because an earlier check's answer may have been lost. */
 const fullLooks = 50;
 
-/** The time between two reads of a polling reader, in milliseconds. The time grows while nothing changes. */
+/** The first wait between two reads by a polling reader, in milliseconds. The wait grows while nothing changes. */
 const firstWaitMs = 30;
 const waitGrowth = 1.4;
 const maxWaitMs = 500;
@@ -149,7 +149,7 @@ const noteMs = 500;
 export const here: ProcessLoops<WorkerProcess> = new ProcessLoops();
 
 /**
- * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them in Restate. Define
+ * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them with Restate. Define
  * all durable loops first. Every process that starts, reads or stops runs must be a worker. A process can launch one worker at a
  * time.
  *

@@ -18,7 +18,7 @@ export interface ClaudeFacts {
    * "output_config.effort 'xhigh' is not supported when thinking is disabled on this model." (github.com/elgorro/aiquila/issues/410).
    */
   readonly capsEffort: boolean;
-  /** Says when `temperature`, `top_p` and `top_k` are accepted with the API version 2023-06-01. Later versions never accept them. */
+  /** Says when `temperature`, `top_p` and `top_k` are accepted with API version 2023-06-01. Later versions never accept them. */
   readonly sampling: "without-thinking" | "no";
   /** True if a thinking block is valid only after the same system text, tools and messages as when it was written ("preserved thinking"). */
   readonly checksPrefix: boolean;

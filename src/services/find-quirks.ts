@@ -22,7 +22,7 @@ export interface ServiceFacts {
 
 /**
  * Returns the quirks of the service. The service is identified by the `service` option, or else by the host of the client's address, the
- * `id` option or the port, in this order. Some models also have their own quirks at every address; the service's quirks take
+ * `id` option or the port, in this order. Some models also have their own quirks wherever they are hosted; the service's quirks take
  * precedence over these.
  */
 export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
@@ -32,7 +32,7 @@ export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
   return { ...quirksOf(everywhere, model), ...forced, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
 }
 
-/** Returns a service's quirks on Anthropic's API. An unknown service gets Anthropic's limits. */
+/** Returns a service's quirks for Anthropic's API. An unknown service gets Anthropic's limits. */
 export function findMessagesQuirks(facts: Omit<ServiceFacts, "model">): Quirks {
   const found = findService(facts);
   return { ...anthropic.quirks, ...(found?.claudeQuirks ?? found?.quirks) };
@@ -43,7 +43,7 @@ function findService({ service, client, id }: Omit<ServiceFacts, "model">): Serv
   const byHost = services.find(({ address }) => address?.test(hostname));
   return (
     services.find(({ name }) => name === service) ??
-    // The hosts of OpenAI and Anthropic are the SDKs' defaults, and a client's own `fetch` may send requests elsewhere. So the option `id`
+    // The hosts of OpenAI and Anthropic are the SDKs' defaults, and a client's own `fetch` may send requests elsewhere. So the `id` option
     // takes precedence over them.
     (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??

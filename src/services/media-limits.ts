@@ -2,12 +2,12 @@ import type { MediaLimits } from "../shared/adapters/fit-media.ts";
 
 const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** 5 MiB, the maximum base64 size of an image at several services. */
+/** 5 MiB, the maximum base64 size of an image on several services. */
 const fiveMiB = 5_242_880;
 
 /**
- * Anthropic accepts images with up to 10 MB of base64, but only 5 MB on Bedrock and Google Cloud. An image's sides may have 8,000 pixels,
- * but only 2,000 in requests with more than 20 images. A request may contain 100 images and PDFs, with 32 MB together
+ * Anthropic accepts images with up to 10 MB of base64, but only 5 MB on Bedrock and Google Cloud. An image may measure 8,000 pixels a side,
+ * but only 2,000 in requests with more than 20 images. A request may contain 100 images and PDFs, 32 MB in total
  * (platform.claude.com/docs/en/build-with-claude/vision, github.com/anthropics/claude-code/issues/24541,
  * github.com/vellum-ai/vellum-assistant/issues/33979).
  */

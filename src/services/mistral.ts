@@ -35,7 +35,7 @@ const refusesFields = (message: string): object => ({
   code: null,
 });
 
-/** The rules for Mistral's models at every address, because they are part of the chat template. */
+/** The rules for Mistral's models wherever they are hosted. They are part of the chat template. */
 export const mistralModelRules: readonly Rule[] = [
   {
     rule: "A user message does not come directly after a tool message.",

@@ -8,7 +8,10 @@ interface Conversion {
   readonly root: JsonSchema;
   /** The converted definitions for `$defs`, by name. */
   readonly definitions: Map<string, unknown>;
-  /** How many references in `allOf` may still be replaced with their targets. Without this limit, a schema that refers to itself would be replaced forever. */
+  /**
+   * How many references in `allOf` may still be replaced with their targets. Without this limit, a schema that refers to itself would be
+   * expanded forever.
+   */
   inlines: number;
 }
 

@@ -51,14 +51,14 @@ export function refuseRoot({ name, schema }: WireTool): string | undefined {
   );
 }
 
-/** Refuses patterns that Python does not support, such as JavaScript's named groups, and lookaround. */
+/** Refuses lookaround, and patterns that Python does not support, such as JavaScript's named groups. */
 export function refusePatterns({ name, schema }: WireTool): string | undefined {
   return firstOf(patternsIn(schema), (pattern) =>
     when(/\\[pPzku]\{|\(\?<?[=!]|\(\?<\w/.test(pattern), `Invalid schema for function '${name}': '${pattern}' is not a 'regex'.`),
   );
 }
 
-/** Refuses a strict tool schema unless every object in it forbids other properties and requires all of its properties. */
+/** Refuses a strict tool schema unless every object in it forbids additional properties and requires all of its properties. */
 export function refuseStrict({ name, schema, strict }: WireTool): string | undefined {
   return firstOf(strict ? eachSchema(schema) : [], ([node]) => {
     const { type, additionalProperties, properties, required } = recordAt(node);

@@ -10,7 +10,7 @@ export interface ToolPlan {
   readonly choice: ToolChoice | undefined;
   /** Asks the model for the call in words, at the end of the request, if the service refuses to force the call. */
   readonly instruction?: string | undefined;
-  /** Fields for the body that turn thinking off. */
+  /** Body fields that turn thinking off. */
   readonly fields?: { readonly [field: string]: Json } | undefined;
 }
 
@@ -21,8 +21,8 @@ export interface QuirkPorts {
 }
 
 /**
- * Chooses a request's tools, in a form that the service accepts. Throws a ProviderError `bad-request` if there are more tools than it
- * accepts.
+ * Chooses a request's tools, in a form that the service accepts. Throws a ProviderError `bad-request` if there are too many tools for the
+ * service.
  */
 export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
   const { noneChoice, maxTools } = ports.quirks;
@@ -74,7 +74,7 @@ function isSetOtherwise(extra: { readonly [field: string]: Json }, field: string
   return Object.hasOwn(extra, field) && !isSameArguments(JSON.stringify(extra[field]), JSON.stringify(value));
 }
 
-/** Removes the body fields that services refuse without tools, even if the caller set them in `extra`. */
+/** Removes the body fields that services refuse in a request without tools, even if the caller set them in `extra`. */
 export function withoutUnusedFields<Body extends object>(body: Body, fields: readonly string[]): Body {
   const tools: unknown = Reflect.get(body, "tools");
   if (Array.isArray(tools) && tools.length > 0) return body;

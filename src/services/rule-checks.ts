@@ -4,7 +4,7 @@ import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
-/** Returns the message that a rule refuses a request with, or undefined. */
+/** Returns the message with which a rule refuses a request, or undefined if the rule is not broken. */
 export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
   if (rule.breaks === undefined) return rule.refuses(request);
   // Safe cast: a rule's functions get only the request, or a part from the list that the rule names in `of`.
@@ -28,7 +28,7 @@ export function when(condition: boolean, message: string): string | undefined {
   return condition ? message : undefined;
 }
 
-/** Returns the message for a field that is not in `known`. Each string in `known` has one or more names, separated by spaces. */
+/** Returns the message for a field that is not in `known`. Each string in `known` contains one or more names, separated by spaces. */
 export function unknownField(fields: UnknownRecord, known: readonly string[], say: (name: string) => string): string | undefined {
   const names = known.flatMap((text) => text.split(" "));
   const unknown = Object.keys(fields).find((name) => !names.includes(name));
@@ -40,7 +40,7 @@ export interface FieldsByRole {
   readonly [role: string]: readonly string[];
 }
 
-/** Returns the message for a field that a message with this role does not have. */
+/** Returns the message for a field that a message with this role may not have. */
 export function unknownItemField(
   { items }: WireRequest,
   known: FieldsByRole,

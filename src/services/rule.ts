@@ -14,7 +14,7 @@ interface RuleFacts {
   readonly code?: string | undefined;
   /** The type in the error body. Default: the type that the service uses for invalid requests. */
   readonly type?: string | undefined;
-  /** Builds the error body, if its form differs from the service's other errors. */
+  /** Builds the error body, if its form differs from that of the service's other errors. */
   readonly toBody?: ((message: string) => object) | undefined;
 }
 

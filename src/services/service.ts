@@ -42,17 +42,17 @@ export interface Quirks {
   readonly callIds?: "nine" | "plain" | "any" | undefined;
   /** Matches the tool names that the service accepts. Default: all valid tool names. */
   readonly toolNames?: RegExp | undefined;
-  /** Matches the names of a tool's parameters that the service accepts. Default: all names. */
+  /** Matches the tool parameter names that the service accepts. Default: all names. */
   readonly parameterNames?: RegExp | undefined;
   /** Converts a tool to a form that the service accepts. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
-  /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */
+  /** True if a user message must not follow a tool message directly. An assistant message is then inserted between the two. */
   readonly answersTools?: true | undefined;
   /** True if a user message must come first, and user and assistant messages must alternate. */
   readonly alternates?: true | undefined;
   /** True if an assistant message must not come last. */
   readonly endsWithUser?: true | undefined;
-  /** The text that is added to assistant messages with only calls. Default: their content is `null`. */
+  /** The text that is added to assistant messages that contain only calls. Default: their content is `null`. */
   readonly callText?: string | undefined;
   /** The text that is added to user and tool messages without text. Default: their content is "". */
   readonly emptyText?: string | undefined;
@@ -107,7 +107,7 @@ export interface Quirks {
   readonly toolsNeedResponses?: true | undefined;
 }
 
-/** The quirks of the models whose name matches. */
+/** The quirks of the models whose names match. */
 export interface ModelQuirks {
   /** Matches the model's name. */
   readonly model: RegExp;
@@ -124,10 +124,12 @@ export interface Service {
   /** Matches the adapter's `id` option, in lower case. */
   readonly id?: RegExp | undefined;
   readonly quirks?: Quirks | undefined;
-  /** The quirks that replace `quirks` on Anthropic's API, if the service runs Claude models with that API. */
+  /** The quirks that replace `quirks` for Anthropic's API, if the service offers Claude models through that API. */
   readonly claudeQuirks?: Quirks | undefined;
   /** Additional quirks of certain models at this service. All entries that match apply. Later entries take precedence. */
   readonly models?: readonly ModelQuirks[] | undefined;
-  /** Quirks that the service's models have at every address, because they come with the model, for example with its chat template. */
+  /**
+   * Quirks that the service's models have wherever they are hosted, because they come with the model, for example with its chat template.
+   */
   readonly everywhere?: readonly ModelQuirks[] | undefined;
 }

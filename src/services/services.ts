@@ -22,8 +22,8 @@ import { forGemini, notPython, withItems, withoutDepth, withoutPatterns } from "
 /**
  * Describes when OpenAI's models reason, and which of them then refuse function tools in Chat Completions
  * (github.com/openai/openai-openapi/issues/541, github.com/BerriAI/litellm/issues/34569, github.com/firebase/genkit/issues/6303).
- * gpt-6-astra, gpt-6.1-sol and gpt-6.2 have no effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also `stop`
- * (github.com/bolna-ai/bolna/issues/1019).
+ * gpt-6-astra, gpt-6.1-sol and gpt-6.2 do not offer the effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also
+ * `stop` (github.com/bolna-ai/bolna/issues/1019).
  */
 const openaiModels: readonly ModelQuirks[] = [
   { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, quirks: { reasons: "always" } },
@@ -37,7 +37,7 @@ const openaiModels: readonly ModelQuirks[] = [
 /**
  * A pattern in a tool schema must be valid in Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
  * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the Codex backend, and in some requests elsewhere
- * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45). An array has `items`: "array schema missing items"
+ * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45). An array must have `items`: "array schema missing items"
  * (github.com/garrytan/gbrain/pull/1028).
  */
 const openaiSchemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
@@ -77,7 +77,7 @@ const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  // Matches the provider names that the package @ai-sdk/openai uses.
+  // Matches the provider names that the @ai-sdk/openai package uses.
   id: /^openai\.(?:chat|responses)$/,
   quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
@@ -113,10 +113,10 @@ export const anthropic: Service = {
   ],
 };
 
-/** All known services. If several services match an address, the first one counts. */
+/** All known services. If several services match an address, the first one is used. */
 export const services: readonly Service[] = [
   openai,
-  // Azure runs OpenAI's models by OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models; its
+  // Azure runs OpenAI's models under OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models. Its
   // support for the beta `thinking-binding-controls` is not verified (github.com/pydantic/pydantic-ai/issues/8037).
   {
     ...openai,
@@ -127,7 +127,7 @@ export const services: readonly Service[] = [
     id: /^(?:az|azure)(?:$|[.\-_])/,
   },
   // Bedrock also has addresses in private networks and in China. It refuses the beta `thinking-binding-controls`
-  // (github.com/earendil-works/pi); support on Bedrock Mantle is not verified (github.com/pydantic/pydantic-ai/issues/8037). Behind any
+  // (github.com/earendil-works/pi). Support on Bedrock Mantle is not verified (github.com/pydantic/pydantic-ai/issues/8037). Behind any
   // gateway, it refuses a request without tools if its messages contain calls: "The toolConfig field must be defined when using toolUse and
   // toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196). It also refuses empty
   // text (github.com/vercel/ai/issues/14618).
@@ -147,7 +147,7 @@ export const services: readonly Service[] = [
   },
   anthropic,
   // DashScope (Alibaba) requires a user message (github.com/langfuse/langfuse/issues/10513), and refuses a forced call while a Qwen model
-  // thinks (github.com/cloudwego/eino/issues/994). The field `enable_thinking` turns thinking off. QwQ and Qwen3 Thinking always think, and
+  // thinks (github.com/cloudwego/eino/issues/994). The `enable_thinking` field turns thinking off. QwQ and Qwen3 Thinking always think, and
   // their chat template writes the opening `<think>` tag, so that answers contain only the closing one
   // (github.com/theroyallab/tabbyAPI/issues/309, github.com/vllm-project/vllm/issues/31045).
   {
@@ -291,12 +291,12 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // Kimi models think unless the request turns thinking off. K3 always thinks, and K2.7 refuses to stop
+  // Kimi models think unless the request turns thinking off. K3 always thinks, and K2.7 refuses requests that turn thinking off
   // (github.com/can1357/oh-my-pi/issues/3852). While they think, they refuse a forced call, but K3 accepts "required"
   // (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls must contain
   // `reasoning_content` (github.com/earendil-works/pi/issues/8075). Starting with K2.5, models set `temperature` and `top_p` themselves
-  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect
-  // call ids such as "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
+  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect call ids such
+  // as "functions.read:0", and tool names must begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
   {
     name: "moonshot",
     address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,
@@ -331,9 +331,9 @@ export const services: readonly Service[] = [
       media: ollamaMedia,
     },
   },
-  // OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094); more endpoints accept a
+  // OpenRouter finds no endpoint for some forms of `tool_choice` (404, github.com/zed-industries/zed/issues/36094). More endpoints accept a
   // string than an object. It separates reasoning from text. GLM models accept only "auto", as at z.ai. Kimi and DeepSeek V4 refuse a
-  // forced call while they think, as at their own services. The field `reasoning` turns thinking off
+  // forced call while they think, as they do on their own services. The `reasoning` field turns thinking off
   // (openrouter.ai/docs/use-cases/reasoning-tokens), except for Kimi K2 Thinking and K2.7, which always think
   // (github.com/AgentFlocks/flocks/pull/620).
   {
@@ -347,7 +347,7 @@ export const services: readonly Service[] = [
         model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/,
         quirks: { forcedChoice: { reasoning: { enabled: false } } },
       },
-      // OpenRouter may run these models at Alibaba, so tool names must follow Alibaba's rule.
+      // OpenRouter may route these models to Alibaba, so tool names must follow Alibaba's rule.
       { model: /^qwen\//, quirks: { toolNames: qwenNames } },
       { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, quirks: { forcedChoice: "never" } },
     ],

@@ -23,7 +23,9 @@ export function withoutPatterns(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => dropPatterns(schema, refused)));
 }
 
-/** Returns a converter that removes patterns like `withoutPatterns`, and gives arrays without `items` a schema that accepts everything. */
+/**
+ * Returns a converter that removes patterns as `withoutPatterns` does, and gives arrays without `items` a schema that accepts everything.
+ */
 export function withItems(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => addItems(dropPatterns(schema, refused))));
 }

@@ -3,7 +3,7 @@ import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /**
- * Returns an issue with an answer, checked with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again
+ * Returns an issue with an answer, if the most common JSON Schema keywords reveal one. When the tool runs, it checks the answer again
  * with the complete schema.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
@@ -33,7 +33,7 @@ function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): I
   return undefined;
 }
 
-/** True if the value has the type. An unknown type accepts any value. */
+/** True if the value is of this type. An unknown type accepts any value. */
 function isOfType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);

@@ -8,7 +8,7 @@ import { isPlainData } from "./json.ts";
 
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** Adds the getter `signal`, so that the signal is created only when it is read. */
+/** Adds a `signal` getter that creates the signal only when it is read. */
 export function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;

@@ -13,8 +13,8 @@ const remedy = 'Give the tool a "jsonSchema" to show to the model';
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
- * Returns the JSON Schema for a tool's arguments. A Standard Schema is converted once, by its `~standard.jsonSchema` (zod has it
- * since 4.2). The `$schema` keyword is removed from the conversion. A plain JSON Schema is returned unchanged.
+ * Returns the JSON Schema for a tool's arguments. A Standard Schema is converted once, by its `~standard.jsonSchema` (in zod since 4.2).
+ * The `$schema` keyword is removed from the conversion. A plain JSON Schema is returned unchanged.
  *
  * Throws LoopError "invalid-schema" if a schema cannot be converted (zod/mini, dates, anything that only code can check) or is
  * not JSON. Also throws if no object can match the schema, because the arguments of a call are always an object.

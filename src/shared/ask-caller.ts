@@ -14,7 +14,10 @@ interface CallLimits {
   readonly onLate?: (() => void) | undefined;
 }
 
-/** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. Calls nothing after `signal` has aborted. */
+/**
+ * Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. Does not call it if `signal`
+ * has already aborted.
+ */
 export function askCaller<T>(
   call: (signal: AbortSignal) => T | PromiseLike<T>,
   { clock, ms, signal, late = `The hook took longer than ${ms} ms.`, onLate }: CallLimits,

@@ -102,7 +102,10 @@ interface Spent {
   toolCallsExecuted: number;
 }
 
-/** Adds the usage, cost and tool calls of a call's nested runs. Only this function may add them, because they would otherwise count twice. */
+/**
+ * Adds the usage, cost and tool calls of a call's nested runs. Only this function may add them, because they would otherwise be counted
+ * twice.
+ */
 export function applyNested(state: Spent, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   applySpending(state, { usage, costUSD, knownCostUSD });
   state.toolCallsExecuted += toolCallsExecuted;

@@ -1,5 +1,5 @@
 // Functions needed only when something is wrong, such as error messages and advice. The main entry and all adapters install them in
-// `edges`; programs that import neither do not bundle them, and get shorter messages.
+// `edges`. Programs that import neither do not bundle them, and get shorter messages.
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
 import type { Middleware } from "../core/types/middleware.ts";

@@ -10,7 +10,7 @@ import { estimateTokens, tokensOfBytes } from "./estimate-tokens.ts";
 const imageTokens = 1_600;
 /** The number of pixels per token in an image, according to Claude's documentation. */
 const pixelsPerToken = 750;
-/** The token estimate for a PDF page. Claude's documentation says 1,500 to 3,000; Gemini counts fewer. */
+/** The token estimate for a PDF page. Claude's documentation says 1,500 to 3,000, and Gemini counts fewer. */
 const pageTokens = 2_000;
 /** The typical size of a page in bytes, for other documents and for PDFs whose pages cannot be counted. */
 const pageBytes = 75_000;
@@ -31,7 +31,7 @@ export const estimateMedia: (part: MediaPart) => number = /* @__PURE__ */ memoiz
   return estimateEncoded(media.data, mediaType) ?? pagesOf(bytesOf(media.data)) * pageTokens;
 });
 
-/** Estimates the tokens of a base64 file. Returns undefined for a media type without a rule. */
+/** Estimates the token count of a base64 file. Returns undefined for a media type without a rule. */
 function estimateEncoded(base64: string, mediaType: string): number | undefined {
   if (mediaType.startsWith("image/")) {
     const size = readImageSize(base64, mediaType);
@@ -62,7 +62,7 @@ const shortestEncoded = 1_000;
 
 const beginOfDataUrl = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100};base64,/;
 
-/** Estimates the tokens of a provider's JSON data, in which a long base64 string is an image, a file or encrypted data. */
+/** Estimates the token count of a provider's JSON data, in which a long base64 string is an image, a file or encrypted data. */
 export function estimateMetadata(value: unknown): number {
   let tokens = 0;
   const text = JSON.stringify(value, function (this: unknown, _key: string, inner: unknown): unknown {

@@ -15,7 +15,7 @@ export interface LinkReader {
   resolve(from: string, to: string): string;
 }
 
-/** The maximum number of links in a path, as in Linux. */
+/** The maximum number of links in a path, as on Linux. */
 const maxLinks = 40;
 
 /**

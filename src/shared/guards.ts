@@ -17,8 +17,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3. False for Node's own EventEmitter, which ignores the fourth argument of `removeListener`. The loop needs this
- * argument to remove only listeners that were added with `once`.
+ * True for an emitter from eventemitter3. False for Node's own EventEmitter, which ignores the fourth argument of `removeListener`. The
+ * loop needs this argument to remove only listeners that were added with `once`.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -56,7 +56,7 @@ export function isLiteral(value: object): boolean {
 }
 
 /**
- * Makes the compiler reject a `switch` that forgets a case. Throws a TypeError if code without types passes a value anyway. The
+ * Makes the compiler reject a `switch` that forgets a case. Throws a TypeError if untyped code passes a value anyway. The
  * message contains only the value's `type`, `kind` or `code`.
  *
  * @example

@@ -76,7 +76,7 @@ export function escapeControls(json: string): string {
 }
 
 /**
- * Decodes arguments that were encoded twice, as by GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM
+ * Decodes arguments that were encoded twice, for example by GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM
  * (github.com/vllm-project/vllm/pull/54964).
  */
 function decodeObject(text: string): unknown {

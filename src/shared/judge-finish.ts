@@ -7,7 +7,10 @@ import type { Check } from "./errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../core/types/termination.ts";
 import { providerError } from "./errors/provider-error.ts";
 
-/** Finish reasons of all services, in lower case, grouped by service. Servers and gateways add some, or pass on those from a different API. */
+/**
+ * Finish reasons of all services, in lower case, grouped by service. Servers and gateways add their own, or pass on those from a different
+ * API.
+ */
 const knownWords: FinishWords = new Map<string, FinishReason>([
   // Finish reasons from Anthropic, which gateways also use in Chat Completions (github.com/maximhq/bifrost/issues/617,
   // github.com/aws-samples/bedrock-access-gateway/issues/11). After `compaction` (beta), the summary is sent back and the model continues.
@@ -126,7 +129,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
 
 export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return toError("stream-ended-early", finish, raw);
-  // Treats other values as "unknown", because a provider without types may send any finish reason.
+  // Treats other values as "unknown", because an untyped provider may send any finish reason.
   const isKnown = Object.hasOwn(verdicts, finish);
   const [first, second = first, third = second] = verdicts[isKnown ? finish : "unknown"];
   const withoutCalls = text ? second : third;

@@ -24,8 +24,8 @@ const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles a JavaScript regular expression. The result matches the same text as in JavaScript with the flag "u". Of the other flags, only
- * "i", "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back references, more than
+ * Compiles a JavaScript regular expression. The result matches the same text as in JavaScript with the "u" flag. Of the other flags, only
+ * "i", "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of lookaround, backreferences, more than
  * 1,000 repetitions, or more than 50,000 instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {

@@ -43,7 +43,7 @@ export type MediaSource = Named & (Readable | Unreadable);
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
 /**
- * Returns where an image's or a file's content is. Fetches no URLs. Validates base64 completely, but does not decode it. Its first bytes decide
+ * Locates the content of an image or a file. Fetches no URLs. Validates base64 completely, but does not decode it. Its first bytes decide
  * the media type. Cached for each part, because the text may be long.
  */
 export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize((part: MediaPart): MediaSource => {
@@ -89,9 +89,9 @@ function readBase64(data: string, mediaType: string): Readable | Unreadable {
 }
 
 /**
- * True if a text contains only characters of the alphabet, apart from padding at its end. Searches for the first `other` character instead of
- * matching the whole text: once a process has much compiled code, V8 stops optimizing patterns, and a repetition then overflows the stack in
- * a text of 5 MB.
+ * True if `text` contains only characters of the alphabet, apart from padding at its end. Searches for the first `other` character instead
+ * of matching the whole text: once a process has much compiled code, V8 stops optimizing patterns, and a repetition then overflows the
+ * stack in 5 MB of text.
  */
 export function isEncoded(text: string, other: RegExp): boolean {
   return !other.test(text.replace(/={1,2}$/, ""));
@@ -118,7 +118,7 @@ const anyImage = "image/*";
 /** The first bytes of a media type. `given` restricts a weak pattern to some of the given types, because other text may begin in the same way. */
 type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
 
-/** First bytes of file types, as base64. */
+/** The first bytes of known file types, as base64. */
 const heads: readonly Head[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

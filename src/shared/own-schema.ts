@@ -8,7 +8,7 @@ import { issue } from "./argument-schema.ts";
 
 /**
  * Creates a Standard Schema from the properties of a tool's arguments and a function that validates them. Refuses unknown
- * fields, because a misspelt optional field would otherwise be ignored.
+ * fields, because a misspelled optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(
   { properties, ...more }: JsonSchema & { readonly properties: { readonly [name: string]: Json } },

@@ -31,7 +31,7 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** Ignores the error that a file does not exist, and throws any other error. For use with `catch`. */
+/** Ignores the error for a file that does not exist, and throws any other error. For use with `catch`. */
 export function unlessMissing(error: unknown): undefined {
   if (recordOf(error).code === "ENOENT") return undefined;
   throw error;

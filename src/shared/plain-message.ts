@@ -2,7 +2,7 @@ import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../core/typ
 
 /**
  * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
- * signature, and a different model cannot use the reasoning.
+ * signature, and a different model cannot use it.
  */
 export interface PlainMessage {
   /** All text parts of the message, concatenated. */

@@ -25,7 +25,7 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * True if the name is the name of a secret. `isAssigned` means that "=" or a quoted value follows. Only then do names such as "pin" match,
+ * True for the name of a secret. `isAssigned` means that "=" or a quoted value follows. Only then do names such as "pin" match,
  * because they are ordinary words in prose.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {

@@ -7,7 +7,7 @@ import type { Json } from "../core/types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** Redacts a match only if it contains a digit, so that words such as "sk-learn-pipeline" stay. */
+/** Redacts a match only if it contains a digit, so that words such as "sk-learn-pipeline" are kept. */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
 /** Patterns for keys with a known prefix. */
@@ -52,7 +52,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     redacted,
   ],
-  // Matches a private key that lacks the line "BEGIN PRIVATE KEY".
+  // Matches a private key that lacks the "BEGIN PRIVATE KEY" line.
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...makePrefixed(),
@@ -75,7 +75,7 @@ const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
  * Removes credentials from a string: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
- * the values of fields, headers, variables and query parameters that are named like a secret. These values are found even if they are
+ * the values of fields, headers, variables and query parameters whose names suggest a secret. These values are found even if they are
  * percent-encoded or inside a JSON string. The result may be logged or shown.
  *
  * @example redactSecrets("Incorrect API key provided: sk-abc123def456"); // "Incorrect API key provided: [redacted]"
@@ -156,10 +156,7 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
   [/%3F/gi, "?"],
 ];
 
-/**
- * Redacts the password in a URL. `match` begins with "://" or "%3A%2F%2F". Returns a percent-encoded URL decoded if it has a
- * password.
- */
+/** Redacts the password in a URL. `match` begins with "://" or "%3A%2F%2F". A percent-encoded URL with a password is returned decoded. */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
   const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);

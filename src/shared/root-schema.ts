@@ -12,7 +12,7 @@ export function findRootProblem(schema: JsonSchema): string {
   return findNodeProblem(schema, schema, new Map()) ?? "";
 }
 
-/** Keywords that may reject every object although the type is "object". */
+/** Keywords that may reject every object even if the type is "object". */
 const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
 
 /** True if an object may match `node`, which is a part of `root`. */

@@ -1,4 +1,4 @@
-// Types of a parsed run log. Times are in milliseconds since 1970, durations in milliseconds.
+// Types for a parsed run log. Times are in milliseconds since 1970, durations in milliseconds.
 
 import type { Json, JsonSchema, PlainError, ProviderError } from "../core/types/common.ts";
 import type { LoopEvents } from "../core/types/loop-event.ts";
@@ -32,7 +32,7 @@ type Logged<Event, Field extends keyof Event> = { readonly [Name in Field]?: Eve
 
 type RunEndField = "status" | "reason" | "usage" | "costUSD" | "durationMs" | "toolCallsExecuted";
 
-/** A run, with all of its executions. `durationMs` is the active time of all of them. */
+/** A run, with all of its executions. `durationMs` is their total active time. */
 export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   readonly runId: string;
   /** The ids of the calls that contain this run, outermost first. Empty for an outermost run. */
@@ -50,7 +50,7 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   /** The times at which the run was started and resumed. */
   readonly starts: readonly number[];
   readonly startedAt: number;
-  /** The end of the last execution. Undefined if it is not in the log. */
+  /** The time at which the last execution ended. Undefined if it is not in the log. */
   readonly endedAt?: number | undefined;
   /** The error that the run rejected with instead of returning a result. */
   readonly error?: PlainError | undefined;
@@ -71,7 +71,7 @@ export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], Ite
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
-  /** The agent in the iteration. Undefined without `createHandoffs`. */
+  /** The agent that was active in the iteration. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;
   /** True if the stream was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;
@@ -92,7 +92,7 @@ type CompactionEndField = "outcome" | "tokensBefore" | "tokensAfter" | "provider
 
 /**
  * A compaction: a summary that replaces old messages, or a failed attempt to write a summary. The request of `iteration` is the first one
- * with the summary. The usage and the cost count for the run, but not for any iteration.
+ * with the summary. The usage and the cost count toward the run, but not toward any iteration.
  */
 export interface LoggedCompaction
   extends Logged<LoopEvents["compaction-end"], CompactionEndField>, Logged<LoopEvents["compaction-start"], "cause"> {
@@ -101,7 +101,7 @@ export interface LoggedCompaction
   /** True if the summary was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;
   readonly startedAt: number;
-  /** The end of the summary. Undefined if it is not in the log, for example after a crash. */
+  /** The time at which the compaction ended. Undefined if it is not in the log, for example after a crash. */
   readonly endedAt?: number | undefined;
 }
 
@@ -146,7 +146,7 @@ export interface LoggedOutput {
   readonly reasoning: string;
   readonly details: string;
   readonly finish?: FinishReason | undefined;
-  /** The finish reason, in the service's own word. */
+  /** The finish reason, as the service sent it. */
   readonly rawFinish?: string | undefined;
   readonly error?: ProviderError | undefined;
   readonly providerMetadata: readonly Json[];
@@ -162,7 +162,7 @@ export interface LoggedCall {
   readonly problem?: string | undefined;
   /** The time at which the arguments were complete. */
   readonly readyAt?: number | undefined;
-  /** The time of the newest start. Absent for a call that was refused. A call starts again after the answer to its question. */
+  /** The time of the latest start. Absent for a call that was refused. A call starts again after its question is answered. */
   readonly startedAt?: number | undefined;
   readonly endedAt?: number | undefined;
   readonly outcome?: string | undefined;

@@ -1,4 +1,4 @@
-// Reads the tool names and arguments that models write. Also finds repeated calls and misspelt names.
+// Reads the tool names and arguments that models write. Also finds repeated calls and misspelled names.
 
 import type { Json } from "../core/types/common.ts";
 import type { ModelChunk } from "../core/types/provider.ts";
@@ -32,7 +32,7 @@ export function argumentsKey(text: string): string {
 }
 
 /**
- * Returns a tool name with at most 64 characters, which are only letters, digits, `_` and `-`. A service would reject every later
+ * Returns a tool name of at most 64 characters: letters, digits, `_` and `-`. A service would reject every later
  * request that contains an invalid name.
  */
 export function toWireName(name: string): string {

@@ -15,7 +15,10 @@ export function toAbilities(facts: { readonly [Name in Ability]?: unknown }): Pi
   return Object.fromEntries(abilities.filter((name) => facts[name] === true).map((name) => [name, true]));
 }
 
-/** Copies the fields that describe a provider. Reads by name, because a class's fields may be getters. Omits abilities that are not true. */
+/**
+ * Copies the fields that describe a provider. Reads each field by name, because a class's fields may be getters. Omits abilities that are
+ * not true.
+ */
 export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
   const { id, model, family } = facts;
   return { id, model, ...(family === undefined ? {} : { family }), ...toAbilities(facts) };

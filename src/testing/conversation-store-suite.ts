@@ -14,14 +14,14 @@ import { check, checkSame, checkSetup, type Patience, type SuiteCheck, within } 
 export interface ConversationStoreSuiteSetup extends Patience {
   /**
    * Returns the store. Each check calls this function more than once, as if two processes opened the store, so all returned stores must
-   * contain the same conversations. For a store in memory, return the same object again.
+   * contain the same conversations. For an in-memory store, return the same object each time.
    */
   open(): ConversationStore | PromiseLike<ConversationStore>;
 }
 
 /**
- * Returns the checks for a conversation store: changes, locks, and the separation of conversations. The suite registers no tests on its own:
- * loop over the checks with any test runner. Its conversation ids are new for each check.
+ * Returns the checks for a conversation store: changes, locks, and the separation of conversations. The suite registers no tests on its
+ * own: loop over the checks with any test runner. Each check uses new conversation ids.
  *
  * @example
  * for (const { title, run } of conversationStoreSuite({ open: () => fileConversationStore(folder) })) it(title, run);
@@ -231,7 +231,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
-      // Gives the writer time to run, because reading from a store in memory may never pause.
+      // Gives the writer time to run, because reading from an in-memory store may never pause.
       await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, 0));
     }
   };

@@ -1,4 +1,4 @@
-// Checks in the journal suite that call the journal's methods directly.
+// The journal suite's checks that call the journal's methods directly.
 
 import type { Journal, Json } from "../core/index.ts";
 import { systemClock } from "../shared/signals.ts";
@@ -15,7 +15,7 @@ export interface JournalSuiteSetup extends Patience {
    * is new for each check.
    */
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
-  /** How long the journal may need to record a step in the background, in milliseconds. Default 20. */
+  /** How long the journal may take to record a step in the background, in milliseconds. Default 20. */
   readonly pauseMs?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // All steps wait until every step has begun, then end in reverse order. So a journal that runs steps one at a time never finishes, and
+  // All steps wait until every step has begun, then finish in reverse order. So a journal that runs steps one at a time never finishes, and
   // reaches the time limit.
   const bodyOf = (position: number) => async (): Promise<Json> => {
     begun += 1;

@@ -77,7 +77,7 @@ export interface MockProvider extends Provider {
  * reports estimated usage. A request after the last message throws an Error with the request's index. The call's signal only
  * affects `wait` and `stall`.
  *
- * A new provider starts at the first message, also in a process that resumes a run. To script resumed runs, pass a function that
+ * A new provider starts at the first message, even in a process that resumes a run. To script resumed runs, pass a function that
  * chooses the message from the request. Throws a TypeError for an invalid script.
  *
  * @example

@@ -27,7 +27,7 @@ export interface EventRecording {
 }
 
 /**
- * Records the events from an emitter, or of a new one if none is passed. With `types`, records only events of those types, and the loop
+ * Records the events from an emitter, or from a new one if none is passed. With `types`, records only events of those types, and the loop
  * creates no other events.
  *
  * @example

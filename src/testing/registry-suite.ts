@@ -19,7 +19,7 @@ export interface RegistryFixture {
 export interface RegistrySuiteSetup extends Patience {
   /**
    * Creates a registry with the given tools for one check. If your registry's tools are elsewhere, such as on a server, provide tools there
-   * with the same names and behaviour. "echo" returns `{ text }`. "break" fails with the message "out of order". "hold" runs until its
+   * with the same names and behavior. "echo" returns `{ text }`. "break" fails with the message "out of order". "hold" runs until its
    * signal fires, and then ends immediately.
    */
   create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;

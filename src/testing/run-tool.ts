@@ -37,7 +37,7 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 export type ToolContextOverrides<Context = unknown> = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext<Context>[Field] | undefined;
 } & {
-  /** Called instead of `runNested` if the tool passes this context. */
+  /** Called instead of `runNested` when the tool passes this context to it. */
   readonly runNested?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
    * The value of `context.provider`. If it has the `stream` method, nested runs use it, even if their own options have a
@@ -123,7 +123,7 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
 export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> & {
   /** The clock for time limits. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
-  /** Cancels the call when it fires, like an aborted run. */
+  /** Cancels the call when it fires, as when a run is aborted. */
   readonly signal?: AbortSignal | undefined;
   /** Time limits, as in `runToolLoop`, in milliseconds. Only `toolMs` and `callbackMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
@@ -197,7 +197,7 @@ const overrideChecks: Checks<RunToolOverrides> = {
 
 /**
  * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to the outcome.
- * If the tool throws, hangs or returns an invalid value, this also resolves to an outcome and never rejects.
+ * Also resolves to an outcome if the tool throws, hangs or returns an invalid value.
  *
  * Calls are never held for approval: `needsApproval` is ignored. An agent tool's nested run uses `overrides.provider`. Without that
  * override, it uses the provider that the tool's `prepare` returns.

@@ -79,7 +79,7 @@ export function checkFinished(reading: Reading): string {
 
 /** One check in a suite. `run` resolves if the check passes. Otherwise it rejects with an Error that describes the failure. */
 export interface SuiteCheck {
-  /** Describes the checked behaviour, for a test title. Unique in its suite. */
+  /** Describes the checked behavior, for a test title. Unique in its suite. */
   readonly title: string;
   run(): Promise<void>;
 }

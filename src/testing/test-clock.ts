@@ -20,7 +20,7 @@ interface Timer {
   fire(): void;
 }
 
-/** `advance` and `runAll` throw after this many timers, because the code under test then probably sets a new timer forever. */
+/** `advance` and `runAll` throw after this many timers, because the code under test probably keeps setting new timers. */
 const maxTimers = 100_000;
 
 /**

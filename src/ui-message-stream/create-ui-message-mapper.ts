@@ -11,7 +11,7 @@ import { UIRun } from "./ui-run.ts";
 export type UIMessageMapper = EventMapper<UIMessageChunk>;
 
 /**
- * Creates a mapper that makes the same chunks as `toUIMessageStream`. Use the mapper to send these chunks in a different way, for
+ * Creates a mapper that produces the same chunks as `toUIMessageStream`. Use the mapper to send these chunks in a different way, for
  * example over a WebSocket. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

@@ -20,7 +20,7 @@ export interface UIChatRequest {
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
   /**
-   * The new user message, with its id on the page. With the trigger "regenerate", the message to answer again, with the field `again`.
+   * The new user message, with its id on the page. With the trigger "regenerate", the message to answer again, with its `again` field set.
    * Absent if the page sends answers. Pass the message to `host.start`, which recognizes repeated messages, edited messages, and messages
    * to answer again.
    */
@@ -48,10 +48,10 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * object that the page sent. From the last assistant message, only the decisions and results that the page added are used.
  * Everything else is ignored, such as the history and system messages.
  *
- * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
- * in the field `answers` of the body, where `id` is the id of the approval. To answer a tool's question or a custom wait, the page
- * sends `{ [id]: { kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision
- * about a call that is not waiting.
+ * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }` in the
+ * body's `answers` field, where `id` is the id of the approval. To answer a tool's question or a custom wait, the page sends `{ [id]: {
+ * kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision about a call
+ * that is not waiting.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -109,7 +109,7 @@ function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
   throw new RequestError(400, 'The field "trigger" in the request body must be "submit-message" or "regenerate-message".');
 }
 
-/** Reads answers from the last message and from the field `answers` of the body. This field takes precedence. */
+/** Reads answers from the last message and from the body's `answers` field, which takes precedence. */
 function readAnswers(body: UnknownRecord, last: unknown): Pick<UIChatRequest, "continues" | "answers"> {
   const message = isRecord(last) ? last : lastAssistantOf(body);
   const messageId = readId(message?.id, "id of the last message");
@@ -158,7 +158,7 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
   return isTool && providerExecuted !== true && preliminary !== true;
 }
 
-/** Reads the field `answers` of the body: edited approvals, and the answers to questions. */
+/** Reads the body's `answers` field: edited approvals, and answers to questions. */
 function readOwn(answers: unknown): readonly Answer[] {
   if (answers === undefined || answers === null) return [];
   if (!isRecord(answers) || Array.isArray(answers))

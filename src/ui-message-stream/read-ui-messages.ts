@@ -163,7 +163,7 @@ function toPiece(part: FieldReader, facts: PieceFacts): Piece {
   return { ...part.piece, value: normalizePart(part.fields, facts) };
 }
 
-/** Prepares a part for the comparison that finds lost content: removes message ids, text states, and other forms that mean nothing. */
+/** Prepares a part for the comparison that finds lost content: removes message ids, text states, and meaningless differences in form. */
 export function normalizePart(part: UnknownRecord, { id, keepsMetadata }: PieceFacts): Json {
   const {
     providerExecuted: _executed,

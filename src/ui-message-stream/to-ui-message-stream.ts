@@ -47,7 +47,7 @@ export function toUIMessageStreamResponse(
 /**
  * Streams a run to `useChat`, like `toUIMessageStreamResponse`, but on a node:http response. Also works with Express and Fastify.
  * Resolves when the response has ended or the page has disconnected. If the page disconnects, `events` is no longer read.
- * `events` is read only as fast as the connection takes data. Throws LoopError "invalid-option" or "unknown-option" if an option
+ * `events` is read only as fast as the connection accepts data. Throws LoopError "invalid-option" or "unknown-option" if an option
  * is invalid.
  *
  * @example

@@ -13,7 +13,7 @@ import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 // Declares the message types instead of importing them, because the types of `ai` differ between its versions.
 
 /**
- * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
+ * A `useChat` message, created from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
  * can be assigned to the `UIMessage` of that version.
  */
 export interface UIMessage<Version extends UIVersion = UIVersion> {
@@ -32,10 +32,7 @@ export type UIMessagePart<Version extends UIVersion = UIVersion> =
   | UIToolPart
   | (Version extends 6 | 7 ? UIDeniedPart : never);
 
-/**
- * A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send the result of the call
- * back.
- */
+/** A tool call. `providerExecuted` marks a call that ran on the server, so that the page does not send its result back. */
 export type UIToolPart = UICalled &
   ({ state: "input-available" } | { state: "output-available"; output: Json } | { state: "output-error"; errorText: string });
 
@@ -53,25 +50,25 @@ export interface UICalled {
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
   /**
-   * The prefix of the ids of messages without their own id. It is followed by "-" and the position of the message in the transcript. A host
-   * recognizes such ids only with the default. Default "history".
+   * The id prefix for messages that have no id. It is followed by "-" and the position of the message in the transcript. A host recognizes
+   * these ids only with the default prefix. Default "history".
    */
   readonly idPrefix?: string | undefined;
   /**
-   * The runs of the conversation, from `turns` of `host.status(id)`. The last message of each run then has the `runId` as its id, and
+   * The conversation's runs: the `turns` from `host.status(id)`. The last message of each run then has the `runId` as its id, and
    * the same metadata as at the end of its stream. Default: no metadata.
    */
   readonly turns?: readonly UITurn[] | undefined;
 }
 
-/** One run of a conversation. Its messages are those from the position `from` up to, but not including, the position `to`. */
+/** One run of a conversation. Its messages are those from position `from` up to, but not including, position `to`. */
 export interface UITurn extends Pick<LoopEvents["run-end"], "status" | "reason" | "usage" | "costUSD"> {
   readonly runId: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** A transcript as messages of `useChat`. */
+/** A transcript as `useChat` messages. */
 export interface UIHistory<Version extends UIVersion = UIVersion> {
   readonly messages: UIMessage<Version>[];
   /** Content that the messages cannot represent. Empty if `fromUIMessages` can restore the transcript. */
@@ -79,9 +76,9 @@ export interface UIHistory<Version extends UIVersion = UIVersion> {
 }
 
 /**
- * Converts a transcript to the messages of `useChat`, for a page that loads an old conversation. All assistant messages up to the
- * next user message become one message. Messages that the loop wrote in the role of the user are shown as user messages. Provider
- * metadata and the files of tool results are omitted. A waiting call has the state "input-available": the page gets the request
+ * Converts a transcript to `useChat` messages, for a page that loads an old conversation. All assistant messages up to the
+ * next user message become one message. Messages that the loop wrote in the user role are shown as user messages. Provider
+ * metadata and files in tool results are omitted. A waiting call has the state "input-available": the page gets the request
  * for a decision from the run's stream.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.

@@ -86,17 +86,17 @@ export type UIDataChunk =
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-compaction"; readonly transient: true; readonly data: UICompaction }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
+  /** A user message that was sent to the live run (steering), for pages that use version 5 or 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A question from a tool to the user. */
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
-  /** Middleware or a durable tool that is waiting for an answer which the page may send. */
+  /** Middleware or a durable tool that is waiting for an answer that the page may send. */
   | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
-  /** A call that is waiting for a decision, for pages of version 5. */
+  /** A call that is waiting for a decision, for pages that use version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** Data that a tool emitted. `id` contains the tool call's id. */
   | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
-  /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
+  /** Marks the earlier text of this step as discarded, for pages that use version 5 or 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
 
 /** Marks a text part that a tool emitted. Text from the model has no mark. */
@@ -105,7 +105,7 @@ export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string
 /** A question that a tool asked with `ask`. */
 export interface UIQuestion extends ToolQuestion {
   /**
-   * The key of the answer in the field `answers` of the request. For a question with `isLive`, the id for `control.answer` or
+   * The key of the answer in the request's `answers` field. For a question with `isLive`, the id for `control.answer` or
    * `host.answer`.
    */
   readonly questionId: string;
@@ -121,14 +121,14 @@ export interface UIQuestion extends ToolQuestion {
 
 /** The answer that middleware or a durable tool is waiting for, with `fromPage: true`. */
 export interface UIWait {
-  /** The key of the answer in the field `answers` of the request. */
+  /** The key of the answer in the request's `answers` field. */
   readonly waitId: string;
   /** The reason and the facts, as passed to `wait`. */
   readonly what: string;
   readonly facts: Json;
   /** The JSON Schema of the answer. Absent if there is no schema, or if it cannot be converted. */
   readonly schema?: JsonSchema | undefined;
-  /** The waiting call. Absent if middleware is waiting around a request or the end of the run. */
+  /** The waiting call. Absent if the waiting middleware wraps a request or the end of the run. */
   readonly toolCallId?: string;
   readonly toolName?: string;
 }
@@ -157,7 +157,7 @@ export interface UICost {
   readonly costUSD?: number | undefined;
 }
 
-/** A call that is waiting for a decision, for pages of version 5. */
+/** A call that is waiting for a decision, for pages that use version 5. */
 export interface UIApproval {
   readonly approvalId: string;
   readonly toolCallId: string;
@@ -182,7 +182,7 @@ export type UIFinishReason<Version extends UIVersion = UIVersion> =
 
 /**
  * The metadata of a UI message after its run has ended. While a resumed run is working, a page with `from: "live"` gets the status
- * "running" and a reason of the kind "running".
+ * "running" and a reason of kind "running".
  */
 export interface UIMessageMetadata {
   readonly status: LoopStatus;

@@ -109,7 +109,9 @@ export class UIRun extends PageRun<UIMessageChunk> {
     return { type: "tool-input-delta", toolCallId, inputTextDelta };
   }
 
-  /** Returns the chunk with the whole arguments only if the part was not streamed. Otherwise, it would create a second part on the page. */
+  /**
+   * Returns the chunk with the complete arguments only if the part was not streamed. Otherwise, it would create a second part on the page.
+   */
   protected callReady(call: PageCall, isNew: boolean): readonly UIMessageChunk[] {
     return isNew || call.stream === this.stream ? [toInput(call)] : [];
   }

@@ -15,7 +15,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Maps events to entries for both values of the `from` option, although a page gets only some of them. */
+/** Maps events to entries for both values of the `from` option. Each page gets only some of them. */
 export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements EventMapper<Entry<Chunk>> {
   /** The chunks of the current event. `PageRun` adds to the same array. */
   protected readonly out: Entry<Chunk>[] = [];
@@ -85,7 +85,7 @@ export function audienceOf({ from }: { readonly from?: "start" | "live" | undefi
   return ({ audience }) => audience !== skipped;
 }
 
-/** Returns a mapper that makes only the chunks for one value of the `from` option. */
+/** Returns a mapper that produces only the chunks for one value of the `from` option. */
 export function selectChunks<Chunk>(
   mapper: EventMapper<Entry<Chunk>>,
   options: { readonly from?: "start" | "live" | undefined },

@@ -75,7 +75,7 @@ export interface CallFacts {
 export interface PageRunOptions {
   /** The prefix of all call ids on the page. Call ids are unique only within a run, but a page shows several runs. */
   readonly prefix: string;
-  /** True if replayed messages may be discarded later, by `resume: "retry-last"`: only those of the outermost run. */
+  /** True if `resume: "retry-last"` may later discard replayed messages. This applies only to the outermost run. */
   readonly isOutermost: boolean;
   readonly sendReasoning: boolean;
   readonly holdAttempts: boolean;
@@ -254,7 +254,7 @@ export abstract class PageRun<Chunk> {
     const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
     this.stream += 1;
-    // Begins no new step for a retry, which continues in the step whose chunks the page has removed.
+    // Does not begin a new step for a retry, which continues in the step whose chunks the page has removed.
     if (isFirst && isSame && this.#isReset && this.#step !== undefined) return;
     this.endStep();
     this.#partsBefore = isSame ? this.#texts.parts : 0;
@@ -313,7 +313,9 @@ export abstract class PageRun<Chunk> {
     for (const chunk of chunks) this.push(chunk, audience);
   }
 
-  /** Returns the call with a key, and adds it if necessary. The key of a nested run's call begins with the ids of the outer calls. */
+  /**
+   * Returns the call with this key, after adding it if necessary. The key of a nested run's call begins with the ids of the outer calls.
+   */
   protected call(key: string, { name, args, problem, path }: CallFacts): PageCall {
     const call: PageCall = this.calls.get(key) ?? {
       id: this.toId(key),
@@ -418,7 +420,7 @@ export abstract class PageRun<Chunk> {
     this.#discardCalls(hold, attempt === undefined);
   }
 
-  /** Returns to the text parts before an attempt that was held back. Ends the open text, unless the page removes it or never got it. */
+  /** Restores the text parts from before an attempt that was held back. Ends the open text, unless the page removes it or never got it. */
   #takeBack(hold: Hold<Chunk> | undefined): void {
     const isRecalled = hold?.isRecalled === true;
     if (hold !== undefined && !isRecalled) this.#texts = hold.texts;

@@ -133,7 +133,7 @@ async function readAll(pieces: Pieces, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Iterates over a stream with a reader, because not all platforms support `for await` for web streams. */
+/** Iterates over a stream with a reader, because not all platforms support `for await` on web streams. */
 function toIterator(stream: ReadableStream<Uint8Array>): Pieces {
   const reader = stream.getReader();
   return {

@@ -125,7 +125,7 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
   return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
 }
 
-/** Checks whether a file's media type is allowed: that of its data URL, or else the field `mediaType`, and the one that its bytes show. */
+/** Checks whether a file's media type is allowed: that of its data URL, or else the `mediaType` field, and the one that its bytes show. */
 function checkTypes(
   recognized: string,
   { mediaType, url }: { readonly mediaType: string; readonly url: string },

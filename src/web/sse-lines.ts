@@ -6,10 +6,10 @@ import type { Clock } from "../core/index.ts";
 import { isLiteral, isRecord } from "../shared/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 
-/** The options of a response with Server-Sent Events. */
+/** The options for a response with Server-Sent Events. */
 export interface SSEOptions {
   /**
-   * Additional headers of the response as a plain object, for example for CORS. These headers override the headers that the
+   * Additional headers for the response, as a plain object, for example for CORS. These headers override the headers that the
    * library sets. Default: none.
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
@@ -20,8 +20,8 @@ export interface SSEOptions {
   readonly keepAliveMs?: number | undefined;
   /**
    * How long the page may leave sent data unread, in milliseconds. After that, the response ends as if the page had disconnected, for
-   * example because a phone has lost its connection without closing it. `Infinity` sets no limit. Default: four times
-   * `keepAliveMs`, and 60,000 if that is `Infinity`.
+   * example because a phone has lost its connection without closing it. `Infinity` means no limit. Default: four times
+   * `keepAliveMs`, or 60,000 if that is `Infinity`.
    */
   readonly unreadMs?: number | undefined;
   /** The clock for `keepAliveMs` and `unreadMs`. Default: the system clock. */
@@ -123,7 +123,7 @@ export class SSELines<Chunk> {
     this.#wake?.();
   }
 
-  /** Calls `giveUp` if the page does not read sent data in time. Returns a function that must be called when the page has read. */
+  /** Calls `giveUp` if the page does not read sent data in time. Returns a function that must be called when the page has read the data. */
   watchReader(giveUp: () => void): () => void {
     if (this.#unreadMs === Number.POSITIVE_INFINITY) return () => {};
     const timer = this.#clock.setTimeout(giveUp, this.#unreadMs);
@@ -155,7 +155,7 @@ export interface NodeResponse {
   readonly writableEnded: boolean;
   writeHead(status: number, headers: { [name: string]: string }): unknown;
   flushHeaders(): void;
-  /** Writes text. Returns false if the write buffer is full. The caller must then wait for the event "drain". */
+  /** Writes text. Returns false if the write buffer is full. The caller must then wait for the "drain" event. */
   write(text: string): boolean;
   end(): unknown;
   /** Closes the connection. Called if the page does not read. Default: `end` is called instead. */
@@ -191,7 +191,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
         lines.leave();
       },
     },
-    // Sets 0, so that no line is created before the page asks for data.
+    // Uses a high-water mark of 0, so that no line is created before the page asks for data.
     { highWaterMark: 0 },
   );
 }

@@ -23,7 +23,7 @@ describe("compactMessages", () => {
 
   it("reports an error thrown by contextWindow without ending the run", async () => {
     const contextWindow = (): number => {
-      throw new Error("No catalogue.");
+      throw new Error("No catalog.");
     };
     const { playing, result } = start({ calls: 1 }, { contextWindow });
     const { status } = await result;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deferTools, memoryJournal, type Message, type SavedJournal } from "turnwright";
 import { compactMessages, withToolSearch } from "turnwright/middleware";
-import { deferredTool } from "../tool-search/catalogue.ts";
+import { deferredTool } from "../tool-search/catalog.ts";
 import { start } from "./compaction-stage.ts";
 
 const rules = { when: 3_500, keep: 1_500 };

@@ -1,7 +1,7 @@
 // A durable host for tests with two processes. The answers contain the id of the process that executes the run.
 
 import { once } from "node:events";
-import { defineTool } from "turnwright";
+import { defineTool, type Message } from "turnwright";
 import { defineDurableHost, type DurableHost } from "turnwright/dbos";
 import type { DurableHostFields } from "../../src/host/durable/durable-host.ts";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
@@ -28,10 +28,14 @@ export const shopFields: DurableHostFields = {
   },
 };
 
+function wishIn(messages: readonly Message[]): unknown {
+  const last = messages.at(-1);
+  return last?.role === "user" ? last.content : undefined;
+}
+
 function createOptions(input: unknown): ReturnType<DurableHostFields["options"]> {
   const provider = createMockProvider(({ messages }) => {
-    const last = messages.at(-1);
-    const wish = last?.role === "user" ? last.content : undefined;
+    const wish = wishIn(messages);
     if (wish === "Order.") return [text("I order."), toolCall("order", {})];
     if (wish === "Pack.") return toolCall("pack", {});
     if (wish === "Think.") return [text("Hm."), wait(10_000), text(" So.")];
@@ -43,7 +47,7 @@ function createOptions(input: unknown): ReturnType<DurableHostFields["options"]>
     provider: {
       ...provider,
       async *stream(request, call) {
-        if (request.messages.at(-1)?.content === "Hold.") await released;
+        if (wishIn(request.messages) === "Hold.") await released;
         yield* provider.stream(request, call);
       },
     },

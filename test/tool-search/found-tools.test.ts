@@ -13,7 +13,7 @@ import {
 import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play, tool } from "../loop/play.ts";
-import { deferredTool } from "./catalogue.ts";
+import { deferredTool } from "./catalog.ts";
 import { clock, find, pair, run } from "./search-stage.ts";
 
 const done = text("Done.");

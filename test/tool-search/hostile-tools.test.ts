@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play } from "../loop/play.ts";
-import { deferredTool, manyTools } from "./catalogue.ts";
+import { deferredTool, manyTools } from "./catalog.ts";
 
 describe("withToolSearch with tools of any source", () => {
   it("shortens hostile descriptions to one line", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
-import { manyTools } from "./catalogue.ts";
+import { manyTools } from "./catalog.ts";
 import { clock, find, run } from "./search-stage.ts";
 
 const done = text("Done.");

@@ -11,7 +11,7 @@ import { checkMessagesContract } from "../wire/messages-contract.ts";
 import { checkResponsesContract } from "../wire/responses-contract.ts";
 import { createCall } from "../wire/provider-iteration.ts";
 import { call, message, respond } from "../wire/responses-frames.ts";
-import { deferredTool } from "./catalogue.ts";
+import { deferredTool } from "./catalog.ts";
 
 interface Body {
   readonly tools: readonly { readonly [field: string]: unknown }[];

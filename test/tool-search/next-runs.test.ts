@@ -6,7 +6,7 @@ import { approve, deferTools, type Message, type ToolResultPart } from "turnwrig
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { watchPromptCache, withToolSearch } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall } from "turnwright/testing";
-import { manyTools, toolNames } from "./catalogue.ts";
+import { manyTools, toolNames } from "./catalog.ts";
 import { clock, find, pair, run } from "./search-stage.ts";
 
 const done = text("Done.");

@@ -4,7 +4,7 @@ import { createMockProvider, text } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { answersOf } from "../loop/play.ts";
-import { toolNames } from "./catalogue.ts";
+import { toolNames } from "./catalog.ts";
 import { find, pair } from "./search-stage.ts";
 
 describe("withToolSearch in a run that is resumed before the search", () => {

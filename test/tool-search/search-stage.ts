@@ -2,7 +2,7 @@ import { deferTools, type LoopOptions, type LoopResult, type Tool } from "turnwr
 import { type MockMessage, type MockScript, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play, tool } from "../loop/play.ts";
-import { deferredTool, toolNames } from "./catalogue.ts";
+import { deferredTool, toolNames } from "./catalog.ts";
 
 export const clock: Tool = tool("clock", () => "noon");
 export const pair: readonly Tool[] = [clock, deferredTool("alpha"), deferredTool("beta")];

@@ -15,7 +15,7 @@ import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/middleware";
 import { z } from "zod";
 import { answersOf, outcomesOf, play, tool } from "../loop/play.ts";
-import { deferredTool, manyTools, toolNames } from "./catalogue.ts";
+import { deferredTool, manyTools, toolNames } from "./catalog.ts";
 
 const clock = tool("clock", () => "noon");
 const find = (query: string, id = "find"): ReturnType<typeof toolCall> => toolCall("find_tools", { query }, { id });

@@ -68,7 +68,7 @@ export function findMessageProblem(message: UnknownRecord, given: unknown): stri
   return shape === undefined ? findMisspelt(message) : describeMessage(shape, given);
 }
 
-/** Describes the problem, with advice if the message or a part of it has another library's format or a misspelt field. */
+/** Describes the problem, with advice if the message or a part of it has another library's format or a misspelled field. */
 export function describeMessage(problem: MessageProblem, message?: unknown): string {
   if (!isRecord(message)) return words[problem];
   const misspelt = findMisspelt(message);
@@ -89,7 +89,7 @@ const fields: { readonly [role: string]: readonly string[] } = {
 };
 
 /**
- * Returns a field of a message or part that looks like a misspelt known field. Other unknown fields are allowed, because
+ * Returns a field of a message or part that looks like a misspelled known field. Other unknown fields are allowed, because
  * applications store ids or dates in messages.
  */
 function findMisspelt(message: UnknownRecord): string | undefined {
@@ -114,7 +114,7 @@ function findIn(given: UnknownRecord, known: readonly string[] = []): string | u
   return undefined;
 }
 
-/** True if the name is the known one with other words before it, such as "toolcallId". */
+/** True if the name is the known name with other words before it, such as "toolcallId". */
 function endsWith(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().endsWith(known.toLowerCase());
 }

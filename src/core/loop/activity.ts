@@ -104,7 +104,7 @@ export class Activity {
   /** The information that nested runs pass on. Inner calls share this object. */
   readonly left: Left;
   #waits: readonly Wait[] = [];
-  /** True once the activity waits for an answer that it does not have yet. */
+  /** True once the activity is waiting for an answer that it does not have yet. */
   isParked = false;
   /** How many times each key was used. Activities with the same place share this map. */
   readonly used: Map<string, number>;
@@ -128,7 +128,7 @@ export class Activity {
     this.isEarly = isEarly;
   }
 
-  /** Records an effect under a full key, prefix included. */
+  /** Records an effect under a full key, including the prefix. */
   record<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
     const { past } = this.run.root;
     if (past !== undefined) return this.#recordOrReplay(past, key, body);
@@ -183,7 +183,7 @@ export class Activity {
     return this.#pending > 0 || this.isInTool || this.isParked;
   }
 
-  /** True while the activity does work that can end without other calls. */
+  /** True while the activity does work that can finish without waiting for other calls. */
   get isWorking(): boolean {
     return this.isInside && !this.isHeld && !this.isParked;
   }

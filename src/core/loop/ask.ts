@@ -43,12 +43,12 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  * answer is a string. The schema must be convertible to JSON Schema, like those of zod 4.
  *
  * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the tool runs
- * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and act in
- * `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
- * with an error named "AnswerFailed" whose message is `error`.
+ * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and run
+ * its side effects in `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed",
+ * error }`, `ask` rejects with an error named "AnswerFailed" whose message is `error`.
  *
- * With `wait: true`, the tool waits in this process instead, and does not have to be durable. The `question-asked` event contains the question,
- * and `control.answer` takes the answer.
+ * With `wait: true`, the tool waits in this process instead, and does not have to be durable. The `question-asked` event contains the
+ * question, and `control.answer` takes the answer.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
  *
@@ -111,7 +111,7 @@ function resultOf(read: Fitting): unknown {
   return read.value;
 }
 
-/** The maximum number of answers to a question. Without it, a program that always answers wrongly would be asked forever. */
+/** The maximum number of answers to a question. Without this limit, a program that always answers incorrectly would be asked forever. */
 const maxAnswers = 20;
 
 async function putUntilFit(asked: ToolQuestion, put: (question: ToolQuestion) => Promise<Read>): Promise<Fitting> {

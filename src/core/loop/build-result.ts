@@ -91,7 +91,7 @@ export function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
-  // Lists each field because V8 needs ten times the memory for an object from a rest pattern or a leading spread.
+  // Lists each field because V8 needs ten times the memory for an object created by a rest pattern or a leading spread.
   return {
     iteration,
     durationMs,

@@ -113,7 +113,7 @@ const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
   for (const [trait, [value, needs, write]] of Object.entries(neededBy) as [keyof ToolDefinition, Need][]) {
-    // Some services search deferred tools themselves; their providers need no middleware for it.
+    // Some services search deferred tools themselves, so their providers need no middleware for that.
     if (trait === "deferred" && provider.searchesTools === true) continue;
     const tool = tools.find(({ [trait]: given }) => given === value || typeof given === value);
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
@@ -155,7 +155,7 @@ function checkOrder(middleware: readonly Middleware[]): void {
   }
 }
 
-/** Throws if a field's name looks like a misspelt hook. Other extra fields are allowed. */
+/** Throws if a field's name looks like a misspelled hook. Other extra fields are allowed. */
 function checkKnown(option: string, one: unknown): void {
   if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
   const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);

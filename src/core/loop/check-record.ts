@@ -192,8 +192,8 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // A nested run's key ends like an outer run's key, so its suffixes are tried too. Not for a step, whose name can look like such a key by
-  // chance.
+  // A nested run's key ends like an outer run's key, so its suffixes are tried too. Steps are excluded, because a step's name can look like
+  // one of these keys by chance.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

@@ -1,4 +1,4 @@
-// Reserves a run's id, journal and control for this run alone, and follows the signals that can cancel it.
+// Reserves an id, a journal and a control for a single run, and follows the signals that can cancel it.
 
 import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";

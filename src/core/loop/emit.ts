@@ -31,7 +31,7 @@ interface EventPlace {
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #targets: EventTargets;
-  /** The listeners whose failure was already reported. Each listener is reported once. */
+  /** The listeners with a failure that was already reported. Only each listener's first failure is reported. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;

@@ -31,7 +31,7 @@ export interface ToolExecutor {
   execute(name: string, args: unknown, context: ToolContext): unknown;
 }
 
-/** Limits and callbacks of `generateWithTools`. */
+/** Limits and callbacks for `generateWithTools`. */
 export interface GenerateOptions {
   /**
    * The maximum number of iterations. Each iteration requests one message from the model. The tool calls in the final iteration

@@ -21,12 +21,12 @@ export interface Watched {
   idleSince: number;
   /** True while the activity's hooks wait for the core or the tool. */
   readonly isInside: boolean;
-  /** True while the activity does work that can end without other calls. */
+  /** True while the activity does work that can finish without waiting for other calls. */
   readonly isWorking: boolean;
   close(): void;
 }
 
-/** Limits the time of a run's hooks with one timer. Time spent in steps, waits, nested runs, inner calls and `next` does not count. */
+/** Uses one timer to limit how long a run's hooks take. Time spent in steps, waits, nested runs, inner calls and `next` does not count. */
 export class HookWatch implements Cancellable {
   readonly #run: WatchedRun;
   readonly #alarm: IdleTimer;
@@ -87,7 +87,7 @@ export class HookWatch implements Cancellable {
   #ring(): void {
     this.#isSet = false;
     const now = this.#run.clock.now();
-    // A hook may delay its own call until a working call has ended, so its time limit starts again while any call works.
+    // A hook may delay its own call until a working call has finished, so its time limit restarts as long as any call is working.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
     let dueAt = Number.POSITIVE_INFINITY;
     for (const [activity, fail] of this.#watched) {

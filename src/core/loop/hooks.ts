@@ -111,7 +111,7 @@ export function chainHooks<Kind extends "request" | "call" | "execute", Given, M
   }, last);
 }
 
-/** Returns the names of the middleware that may record steps. Others may come and go while a run is suspended. */
+/** Returns the names of the middleware that may record steps. Other middleware may be added or removed while a run is suspended. */
 export function recordingNames(middleware: readonly Middleware[]): readonly string[] {
   return middleware
     .filter(

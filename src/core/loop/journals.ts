@@ -1,4 +1,5 @@
-// Defines a run's journal keys and first record, the types of a memory journal, and `whenParked`, which tells when no promise can continue.
+// Defines a run's journal keys and first record, the types of a memory journal, and `whenParked`, which reports when no promise can
+// continue.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";
@@ -27,7 +28,7 @@ export interface FirstRecord {
   readonly codeVersion?: string | undefined;
 }
 
-/** The record that a wait was opened. */
+/** Records that a wait was opened. */
 export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 /** The JSON form of a memory journal: each step's result by key, in the order of recording. */
@@ -106,7 +107,10 @@ export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
 }
 
-/** Returns the prefix of a wait's keys. Each attempt has its own prefix, because the facts that were shown have changed. */
+/**
+ * Returns the prefix of a wait's keys. Each attempt has its own prefix: a wait is opened again if the facts shown to the person have
+ * changed.
+ */
 export function waitKey(id: string, attempt = 1): string {
   return `wait/${id}/${attempt}`;
 }

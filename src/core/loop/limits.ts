@@ -62,7 +62,7 @@ export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Numbers
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
 }
 
-/** Refuses misspelt names and NaN, because such a limit would never be reached. Ranges are checked with all other options. */
+/** Refuses misspelled names and NaN, because such a limit would never be reached. Ranges are checked with all other options. */
 function resolveNumbers<Name extends string>(
   group: string,
   given: { readonly [Key in Name]?: number | undefined },

@@ -50,7 +50,7 @@ interface ControlState {
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method except `answer` returns "accepted", or "finished" if it is already decided how the run ends and no other run uses the control
+ * Each method except `answer` returns "accepted", or "finished" if the run's ending is already decided and no other run uses the control
  * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
@@ -207,7 +207,7 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that rejected leaves its undelivered messages in `holder.messages`. They go to the next run with this control.
+      // A run whose promise was rejected leaves its undelivered messages in `holder.messages`. They go to the next run with this control.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
@@ -281,7 +281,7 @@ export async function holdQuestion(
   questions.count += 1;
   const { runId, iteration, callId, name, signal } = context;
   const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };
-  // The id includes this execution's token, so that a late answer cannot reach a question of a later execution.
+  // The id includes this execution's token, so that a late answer cannot reach a later execution's question.
   const id = `${run.path}${callId}#${run.token.slice(0, 8)}-${questions.count}`;
   return new Promise((resolve, reject) => {
     const goOn = deadline.hold(true);

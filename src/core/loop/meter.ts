@@ -1,4 +1,4 @@
-// Prices model requests, counts the tokens, tool calls and costs of a run with its nested runs, and limits the nesting depth.
+// Prices model requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import type { StreamResult, AttemptSpending } from "../types/provider.ts";
 import type { EndReason, CostUnknownWhy } from "../types/termination.ts";
@@ -47,7 +47,7 @@ export interface Expected {
   readonly costUSD: number;
 }
 
-/** The streams in progress of nested runs, by the meters of those runs. */
+/** The streams in progress in nested runs, by the meters of those runs. */
 export interface NestedStreams {
   readonly expected: Map<object, Expected>;
   readonly onSettled: Set<() => void>;
@@ -72,7 +72,7 @@ export function findSpent(
 export class Meter {
   /** The newest stream that was counted. A nested run expects the same usage for its first stream. */
   newest: Expected = { tokens: 0, costUSD: 0 };
-  /** The streams in progress of nested runs. */
+  /** The streams in progress in nested runs. */
   streams: NestedStreams | undefined;
   readonly #limits: SharedLimits;
   #tokens = 0;

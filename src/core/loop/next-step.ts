@@ -1,4 +1,4 @@
-// Decides what the run does next. This is a pure function of the state and performs nothing.
+// Decides what the run does next. This is a pure function of the state, without side effects.
 
 import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
@@ -107,7 +107,7 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<
   readonly ended?: Ending | undefined;
   /** The smallest tool-call limit of this run and its outer runs. */
   readonly maxToolCalls: number;
-  /** The limit of an outer run that may not spend more. */
+  /** The limit of an outer run that leaves no room for another request. */
   readonly spentOutside?: EndReason | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface CallPast extends Past {
   findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | Parked | undefined>;
   /**
    * Returns the recorded outcome of a durable tool, after `execute` has run its code again with the recorded results. Parks the call if it
-   * waits and the run was cancelled before anything new happened.
+   * is waiting and the run was cancelled before anything new happened.
    */
   recallOutcome(activity: Activity, key: string, execute: (fork: Activity) => Promise<Outcome>): Promise<Outcome | undefined>;
 }

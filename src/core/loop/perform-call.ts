@@ -181,7 +181,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
   if (recorded !== undefined) return recorded;
   const made = await activity.inTool(() => execute(activity, call));
-  // An earlier execution began this call, so it may have had effects: "interrupted" is right, "not-run" would be false.
+  // An earlier execution began this call, so it may have had effects and counts as "interrupted" instead of "not-run".
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
@@ -220,7 +220,8 @@ async function execute(activity: Activity, call: Given): Promise<Outcome> {
 function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
-  // Only this middleware adds the context that a restart requests. Without it, the result becomes an error that the model can read.
+  // Only the `context-restarts` middleware adds the context that a restart requests. Without it, the result becomes an error that the model
+  // can read.
   const isLost = outcome.kind === "completed" && outcome.restart === true;
   if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
   const { call, durationMs, approvedArgs } = outcome;

@@ -19,7 +19,7 @@ export interface ReadyCall {
   /** The arguments for the tool: the schema's output if they were validated. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Runs the call instead of the tool. */
+  /** Runs the call in place of the tool. */
   readonly together?: JoinedRun | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface ToolCallPorts extends PreparePorts {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** The actions that the messages to a run request. */
+/** The actions requested by messages to a run. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
   readonly interrupted?: Ending | undefined;

@@ -1,4 +1,4 @@
-// Implements the object with which middleware and durable tools record effects and wait for outside answers.
+// Implements the object that middleware and durable tools use to record effects and wait for outside answers.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -160,7 +160,7 @@ export class StepRecorder {
     };
   }
 
-  /** Returns the call that a wait is about. Approvals and results need none, because their facts already describe it. */
+  /** Returns the call that a wait is about. Approvals and results need none, because their facts already describe the call. */
   #subjectOf(what: string): Pick<OpenedWait, "call"> {
     const given = this.#given;
     if (given === undefined || what === "approval" || what === "result") return {};
@@ -307,7 +307,7 @@ function toolOf({ run, call }: Activity): ToolDefinition | undefined {
   return now && (run.shown.get(now.name) ?? now);
 }
 
-/** Records the facts that are shown, unless an earlier execution has done so. The answer comes in a later execution. */
+/** Records the facts shown to the person, unless an earlier execution has done so. The answer comes in a later execution. */
 export async function openWait<Answer>(
   activity: Activity,
   wait: OpenedWait,

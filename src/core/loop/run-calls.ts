@@ -76,7 +76,7 @@ interface Turn {
   /** True if middleware runs the call together with others, so that it does not count for `toolConcurrency`. */
   isTogether?: boolean;
   /**
-   * "asked" until the call has passed the middleware. "waiting" if it needs an answer from outside, so that it continues in a later
+   * "asked" until the call has passed through the middleware. "waiting" if it needs an answer from outside, so that it continues in a later
    * execution.
    */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
@@ -185,7 +185,7 @@ class Turns {
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    // `any` says how far all earlier calls are, and `alone` how far the sequential ones are: 0 = ended, 1 = running, 2 = waiting for an
+    // `any` is the progress of all earlier calls, and `alone` that of the sequential ones: 0 = ended, 1 = running, 2 = waiting for an
     // answer.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {

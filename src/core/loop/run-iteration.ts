@@ -25,7 +25,7 @@ import { applyAnswer, waitFor } from "./state.ts";
 import { none } from "./limits.ts";
 import { hasLimitedCall } from "./next-step.ts";
 
-/** Makes one request. Returns an ending only if the run ends because its middleware waits. */
+/** Makes one request. Returns an ending only if the run ends because its middleware is waiting for an answer. */
 export async function runIteration(run: Run): Promise<Ending | undefined> {
   const { state, options } = run;
   const { continuation } = state;
@@ -236,7 +236,7 @@ interface Beginning {
 /** Runs a call while its message is still streaming. */
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
-    // Calls do not begin early if `maxToolCalls` is set: a later call must not use up the number left for an earlier one.
+    // Calls do not begin early if `maxToolCalls` is set: a later call must not use up the quota left for an earlier one.
     if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;

@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Reads this before sending the event: if a listener of the event cancels the run, that must not count as an earlier stop.
+    // Reads this before sending the event: if one of its listeners cancels the run, that must not count as an earlier stop.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -122,7 +122,7 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 
 /**
  * Checks for messages, cancellations and limits. Middleware is asked first, so that a message or a stop that arrives meanwhile still
- * counts. Returns an ending only if the run ends because its middleware waits.
+ * counts. Returns an ending only if the run ends because its middleware is waiting for an answer.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const { phase, consecutiveToolErrors } = run.state;
@@ -138,9 +138,9 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
 }
 
 /**
- * Suspends a run whose calls wait, or whose nested run was drained. Nothing is recorded, because a later execution needs only the records
- * so far. If the run was stopped while its calls wait (`hasEnded`), the stop is recorded, so that the calls never run. A run that was
- * stopped before this execution began, or before it used its answers, stays suspended.
+ * Suspends a run whose calls are waiting, or whose nested run was drained. Nothing is recorded, because a later execution needs only the
+ * records so far. If the run was stopped while its calls were waiting (`hasEnded`), the stop is recorded, so that the calls never run. A
+ * run that was stopped before this execution began, or before it used its answers, stays suspended.
  */
 async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {
   const { past } = run;
@@ -155,7 +155,8 @@ function undone({ past }: Run, ending: Ending): Ending {
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
-  // Middleware was already asked about a planned ending. After a drain, it is asked now, because it may end the run instead.
+  // Middleware was already asked about a planned ending. After a drain, it is asked now, because it may end the run instead of suspending
+  // it.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;

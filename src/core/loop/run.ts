@@ -226,7 +226,7 @@ export class Run {
     return this.record(this.prefix + key, body, journal);
   }
 
-  /** Like `step`, but with a full key, prefix included. */
+  /** Like `step`, but with a full key, including the prefix. */
   record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): T | PromiseLike<T> {
     const { past } = this;
     const made = past === undefined ? journal.step(key, body) : past.record(key, body, journal);
@@ -269,7 +269,7 @@ export class Run {
     return { callId, name, index: this.places.get(callId) ?? -1, ...fields };
   }
 
-  /** True if this run can wait, because it records its steps in the outermost run's journal. */
+  /** True if this run can wait for answers from outside, because it records its steps in the outermost run's journal. */
   get mayWait(): boolean {
     return this.root.outer === undefined;
   }
@@ -323,7 +323,7 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
 };
 
 /**
- * Rejects unknown options in a small bundle without the full checks, because a misspelt option could be one that prevents tools from
+ * Rejects unknown options in a small bundle without the full checks, because a misspelled option could be one that prevents tools from
  * running.
  */
 function refuseUnknownOptions(options: SeamOptions): void {
@@ -336,7 +336,7 @@ function refuseUnknownOptions(options: SeamOptions): void {
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  // Adds `forceFirstCall` only if the tool choice is forced, or if there is middleware that may force it.
+  // Adds `forceFirstCall` only if the tool choice is forced, or if middleware may force it.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }

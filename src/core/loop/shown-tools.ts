@@ -1,4 +1,4 @@
-// Records the tools shown to the model, so that a resumed run can tell which calls were made for a tool that has changed.
+// Records the tools shown to the model, so that a resumed run can tell which calls were made to a tool that has since changed.
 
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";

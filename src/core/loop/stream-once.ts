@@ -227,7 +227,7 @@ class StreamDraft implements GuardedStream {
     const { name, index, untold: text } = draft;
     if (text === "" && !isOver) return;
     const { events } = this.#ports;
-    // Creates the id even without listeners, so that ids do not depend on whether anything listens.
+    // Creates the id even without listeners, so that ids do not depend on whether anything is listening.
     const callId = calls.idOf(draft);
     const base = { runId: events.runId, iteration: this.iteration, callId, name, index };
     draft.untold = "";

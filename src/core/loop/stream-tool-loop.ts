@@ -19,7 +19,7 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** The number of unread events that pauses the model. */
+/** The number of unread events at which the model is paused. */
 const capacity = 64;
 
 /**
@@ -33,7 +33,7 @@ export interface LoopStream<Output = unknown, T extends Tool = Tool, Fields = un
 
 /**
  * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
- * model and its timeouts. Leaving the `for await` loop early stops the run. The events can be read once: a later
+ * model and its timeouts. Leaving the `for await` loop early stops the run. The events can be read only once: a later
  * `for await` throws. Invalid options synchronously throw the same LoopErrors as `runToolLoop`.
  *
  * @example

@@ -1,5 +1,5 @@
-// Takes a "look": reads messages, cancellations and limits, and decides whether the run continues. The look is recorded, so a replay
-// decides the same.
+// Takes a "look": reads messages, cancellations and limits, and decides whether the run continues. The look is recorded, so a replay makes
+// the same decision.
 
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -101,7 +101,7 @@ export function see(run: Run): Seen {
     messages: [...returned, ...(control?.messages ?? [])],
     ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
-    // Leaves out an interrupt, because its message ends the run, not the cancellation.
+    // Leaves out an interrupt, because the run ends with its message, not with the cancellation.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),
   };

@@ -17,7 +17,7 @@ import { type Decided, decideCall, decideIfNeeded, toDecision } from "./decide-c
  * Requests a decision about each call, or about calls to tools with `needsApproval` if there is no policy. A call that is not
  * decided waits for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
  *
- * Throws LoopError "invalid-option".
+ * Throws LoopError "invalid-option" if `policy` is not a function.
  *
  * @example approve(({ name }) => ({ kind: name === "search" ? "approve" : "ask" }))
  */
@@ -25,7 +25,7 @@ export function approve(policy?: Approve): Middleware {
   if (policy !== undefined && !isFunction(policy)) throw invalidOption("approve", "a function", policy);
   return {
     name: "approve",
-    // Runs after `guardrails`, so that people decide about the arguments that the guardrails have rewritten.
+    // Runs after `guardrails`, so that people see the arguments as the guardrails have rewritten them.
     after: ["guardrails"],
     begin: (run) => ({
       async call(call, next, at) {

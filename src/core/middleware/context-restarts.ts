@@ -31,7 +31,7 @@ const checks: Checks<ContextOptions> = /* @__PURE__ */ table(() => ({
  * Adds context items to each request, in a separate message. A tool adds an item, and hides tools for the rest of the run, by returning
  * `contextRestart(...)`. The transcript does not contain the items.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example await runToolLoop({ provider, tools, messages, middleware: [contextRestarts({ effects: { profile: ["read_profile"] } })] });
  */
@@ -91,7 +91,7 @@ class Context {
 
   /** Reads the results of each batch of calls once, in call order. */
   read({ lastBatch, look }: State): void {
-    // The run was resumed to retry this request, which may restart the context as often as before.
+    // The run was resumed to retry this request, so the count of context restarts starts again.
     if (look !== this.#look && look?.retries === true) this.restarts = 0;
     this.#look = look;
     if (lastBatch === this.#lastBatch) return;

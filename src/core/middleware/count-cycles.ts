@@ -10,7 +10,7 @@ interface CountedIteration {
 }
 
 interface Counts {
-  /** The newest iterations, newest first. Contains at most one iteration more than the longest cycle that is detected. */
+  /** The newest iterations, newest first. Contains at most one more iteration than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
   /**
    * Element `n - 1` is for cycles of `n` iterations. From the newest iteration backwards, each iteration is compared with the
@@ -92,7 +92,7 @@ export class CycleCounts {
     for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
       const count = Math.floor(matched / cycle) + 1;
-      // One message can raise the count by several and skip the exact threshold, so compare how many multiples were passed.
+      // One message can raise the count by more than one and skip the exact threshold, so compare how many multiples were passed.
       const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
       const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
       if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };

@@ -1,4 +1,4 @@
-// Leaves tools with the trait `deferred` out of requests until the model has found them with a tool search, or has called them.
+// Leaves tools with the `deferred` trait out of requests until the model has found them with a tool search, or has called them.
 
 import type { AssistantMessage, Message, ToolResultPart } from "../types/message.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -100,7 +100,7 @@ function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, 
   });
 }
 
-/** Returns the tool names that a search found. Returns none if middleware has replaced the search result with something else. */
+/** Returns the tool names that a search found. Returns an empty array if middleware has replaced the search result with something else. */
 function readFound(result: unknown): readonly string[] {
   const tools: unknown = isRecord(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return [];

@@ -18,7 +18,7 @@ const checks: Checks<LoopDetectionOptions> = {
  * Detects a model that repeats an iteration or a sequence of iterations, before the calls run. `limitIdenticalCalls` compares the
  * results too.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example await runToolLoop({ provider, tools, messages, middleware: [detectLoops({ action: "stop" })] });
  */

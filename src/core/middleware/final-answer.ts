@@ -10,10 +10,10 @@ const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"
 const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-clock"]);
 
 /**
- * Grants one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`, also if `maxTokens`,
- * `maxCostUSD` or `wallClockMs` ends the run. The run still ends with the limit as its reason.
+ * Grants one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`, it also does so if
+ * `maxTokens`, `maxCostUSD` or `wallClockMs` ends the run. The run still ends with the limit as its reason.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example finalAnswer({ reserve: { tokens: 2_000 } })
  */

@@ -11,7 +11,7 @@ import { isRecord, isThenable } from "../../shared/guards.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
 
-// Rejects unknown fields, because a gate with a misspelt `allowedNames` would allow every tool.
+// Rejects unknown fields, because a gate with a misspelled `allowedNames` would allow every tool.
 const checks: Checks<DeliberateGate> = {
   active: /* @__PURE__ */ needed(is.flag),
   allowedNames: [
@@ -24,9 +24,10 @@ const checks: Checks<DeliberateGate> = {
 };
 
 /**
- * Lets only the tools of an active gate run. Calls to other tools get the outcome "blocked", although the model sees these tools.
+ * While the gate is active, lets only the tools that it allows run. Calls to other tools get the outcome "blocked", although the model sees
+ * these tools.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if a field of the gate is invalid.
  *
  * @example gateTools({ active: true, allowedNames: ["search"] })
  */

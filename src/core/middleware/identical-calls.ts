@@ -26,7 +26,7 @@ const none: Counted = { outcomes: [], count: 0 };
  * Ends the run as `loop-detected` after `max` iterations in a row with the same calls and the same results. Calls to tools with
  * `polls: true` do not count.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example await runToolLoop({ provider, tools, messages, middleware: [limitIdenticalCalls()] });
  */
@@ -62,7 +62,10 @@ export function limitIdenticalCalls(options: IdenticalCallsOptions = {}): Middle
   };
 }
 
-/** Counts the calls in a message. A message counts as often as its most frequent call. Calls to polling tools do not count. */
+/**
+ * Counts the calls in a message. A message counts as many times as its most frequent call occurs in it. Calls to polling tools do not
+ * count.
+ */
 function countCalls(last: Counted, ended: readonly EndedCall[], polled: ReadonlySet<string>): Counted {
   const made = ended.filter(({ call }) => !polled.has(call.callId)).map(({ outcome }) => outcome);
   if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return none;

@@ -20,7 +20,7 @@ import { askCaller } from "../../shared/ask-caller.ts";
  * Calls `ask` after the calls in each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
  * `iteration-abort`. If `ask` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
- * Throws LoopError "invalid-option".
+ * Throws LoopError "invalid-option" if `ask` is not a function.
  *
  * @example onIteration((finished, { cumulativeCost }) => ({ abort: (cumulativeCost ?? 0) > 1 }))
  */
@@ -46,7 +46,7 @@ export function onIteration(ask: OnIteration): Middleware {
   };
 }
 
-/** The ending reasons that calls themselves cause. */
+/** The end reasons that the calls themselves cause. */
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
@@ -63,7 +63,7 @@ function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Paramete
  * Calls `plan` before each request, including continuations. The plan may choose a different provider, tools, settings or system text
  * for this request. If `plan` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
- * Throws LoopError "invalid-option".
+ * Throws LoopError "invalid-option" if `plan` is not a function.
  *
  * @example prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "search" } } : undefined))
  */
@@ -132,9 +132,9 @@ function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">,
 
 /**
  * Ends the run as `stop-condition` after a response, so that its tool calls do not run. Several conditions are called in order,
- * until one of them stops the run. A forced `toolChoice` then forces a call in each iteration.
+ * until one of them stops the run. With a stop condition, a forced `toolChoice` forces a call in each iteration.
  *
- * Throws LoopError "invalid-option".
+ * Throws LoopError "invalid-option" if a condition is not a function.
  *
  * @example stopWhen([hasToolCall("submit"), tokenBudget(50_000)])
  */

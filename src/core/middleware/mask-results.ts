@@ -7,9 +7,9 @@ import { MaskedTranscript, type MaskingSource, readMaskingOptions, type Released
 
 /**
  * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
- * the results that were passed in `messages` always remain. Put it before middleware that filters or summarizes messages.
+ * the results that were passed in `messages` always remain. Put `maskResults` before middleware that filters or summarizes messages.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example await runToolLoop({ provider, tools, messages, middleware: [maskResults({ keepIterations: 3 })] });
  */
@@ -17,7 +17,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // Not pure with `force`: the caller may change this set between executions, so what it contains is recorded.
+    // Not pure with `force`: the caller may change this set between executions, so its contents are recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);
@@ -32,7 +32,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
           }
           const masked = view.update(sourceOf(state, { forcedIterations, releases }));
           if (masked !== undefined) at.emit("masked", masked);
-          // False if other middleware has replaced the messages; they must then be masked separately.
+          // False if other middleware has replaced the messages, which must then be masked separately.
           const isWhole = request.messages === frozenView(state.messages);
           const messages = isWhole
             ? frozenView(view.messages)

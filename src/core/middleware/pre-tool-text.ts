@@ -13,7 +13,7 @@ const checks: Checks<PreToolTextPolicy> = {
  * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded and needs no additional iteration: see
  * `PreToolTextPolicy`.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example preToolText({ suppressFollowUpAfterText: ["remember"] })
  */

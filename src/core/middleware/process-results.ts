@@ -1,4 +1,4 @@
-// Shortens successful results before they enter the transcript. Tokens used by an extraction count for the run.
+// Shortens successful results before they enter the transcript. Tokens used by an extraction count toward the run's usage.
 
 import type { ResultPipeline } from "../types/middleware-options.ts";
 import type { Usage } from "../types/common.ts";
@@ -26,7 +26,7 @@ import {
  * Processes successful results before they enter the transcript, in up to three stages. A processor changes each result, an
  * extractor condenses large ones, and a cacher stores large ones elsewhere.
  *
- * Throws LoopError "unknown-option" or "invalid-option".
+ * Throws LoopError "unknown-option" or "invalid-option" if an option is invalid.
  *
  * @example processResults({ processor: (tool, text) => text.trim(), cacher: createResultCache().cacher })
  */

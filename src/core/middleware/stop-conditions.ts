@@ -31,7 +31,7 @@ export function hasToolCall(names: string | readonly string[]): StopCondition {
 }
 
 /**
- * Stops at the first response after at least `calls` tool calls were started, including calls in nested runs. Throws
+ * Stops at the first response after at least `calls` tool calls have been started, including calls in nested runs. Throws
  * LoopError "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
@@ -40,9 +40,9 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops after at least `tokens` input and output tokens were used, including tokens from nested runs. The response that
- * exceeds the number is part of the result. Unlike a run that `limits.maxTokens` ends, the run counts as completed. Throws
- * LoopError "invalid-option" if the argument is not a whole number of at least 1.
+ * Stops after at least `tokens` input and output tokens have been used, including tokens from nested runs. The response that exceeds this
+ * number is part of the result. Unlike a run that `limits.maxTokens` ends, the run counts as completed. Throws LoopError "invalid-option"
+ * if the argument is not a whole number of at least 1.
  */
 export function tokenBudget(tokens: number): StopCondition {
   checkCount("tokenBudget", tokens);
@@ -51,7 +51,7 @@ export function tokenBudget(tokens: number): StopCondition {
 
 /**
  * Stops when the text of a response contains the string `pattern`, or matches the regular expression `pattern`. The search always
- * starts at the beginning of the text, even with the flag "g" or "y", and `lastIndex` does not change. Throws LoopError
+ * starts at the beginning of the text, even with the "g" or "y" flag, and `lastIndex` does not change. Throws LoopError
  * "invalid-option" for an empty string and for values of other types.
  *
  * @example runToolLoop({ provider, tools, messages, middleware: [stopWhen(textMatches(/\bDONE\b/))] });

@@ -40,7 +40,7 @@ export interface GuardedStream {
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /**
    * Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. Returns
-   * "finished" once the answer is complete, so that an error or a silence no longer fails the stream. Returns "over" if the stream
+   * "finished" once the answer is complete, so that an error or silence no longer fails the stream. Returns "over" if the stream
    * has failed, even if the provider does not close it.
    */
   take(chunk: ModelChunk): "finished" | "over" | undefined;
@@ -206,13 +206,13 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   /** Requests the next chunk, after waiting for the promise from `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
-    // A listener may have stopped the run, which has closed this stream.
+    // A listener may have stopped the run and so closed this stream.
     if (this.#phase === closed) return;
     if (said === "over")
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());
     if (said === "finished" && this.#phase < finished) this.#arm(finished, hangUpAfterMs);
     else if (said === undefined && this.#phase === finished) {
-      // A wrapper has discarded a finished answer and tries again, so the first-chunk limit applies again.
+      // A wrapper has discarded a finished answer and is trying again, so the first-chunk limit applies again.
       this.heartbeat("waiting");
       this.#arm(firstChunk);
     }

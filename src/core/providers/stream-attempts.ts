@@ -29,7 +29,7 @@ export interface AttemptPlan {
   toLast(fault: Fault): Fault;
 }
 
-/** The number of unread chunks that pauses the model. Reading a little ahead saves a promise for each chunk. */
+/** The number of unread chunks at which the model is paused. Reading a little ahead saves a promise for each chunk. */
 const capacity = 16;
 
 /** Streams one attempt after another until one succeeds. No attempt starts after the call's signal was aborted. */

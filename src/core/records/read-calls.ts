@@ -42,10 +42,7 @@ export type PendingCall = {
        * decision }`.
        */
       readonly state: "awaiting-approval";
-      /**
-       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
-       * `wait/call_i0_0/1`.
-       */
+      /** The key that the run passes to the journal's `wait`, if the journal has this method, for example `wait/call_i0_0/1`. */
       readonly waitKey: string;
       /**
        * The tool that the decision is about. If the tool has changed when the run resumes, the run ignores the decision and
@@ -61,10 +58,7 @@ export type PendingCall = {
        * `answers: { [id]: result }`.
        */
       readonly state: "awaiting-result";
-      /**
-       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
-       * `wait/call_i0_0/1`.
-       */
+      /** The key that the run passes to the journal's `wait`, if the journal has this method, for example `wait/call_i0_0/1`. */
       readonly waitKey: string;
       /** True if a web page may send the call's result. */
       readonly fromPage?: true | undefined;
@@ -178,7 +172,7 @@ export class CallReader {
     return batch;
   }
 
-  /** Reads a call that has not ended, because it waits, is running or has not begun. */
+  /** Reads a call that has not ended, because it is waiting, is running or has not begun. */
   async #readOpen(place: RecordedPlace, reading: ReadingCall, records: CallRecords): Promise<EndedCall> {
     const { run, call, index } = reading;
     const hasBegun = sendBegun(run, call, records);
@@ -305,8 +299,8 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   if (begun?.refused !== undefined) return begun.refused;
   if (outcome === undefined) return undefined;
   if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
-  // If an ordinary tool has an open wait, middleware is still waiting after it, so the call has not ended. Durable tools may leave waits
-  // open.
+  // An open wait in an ordinary tool's call belongs to middleware that runs after the tool, so the call has not ended. Durable tools may
+  // leave waits open.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
   return outcome;
 }

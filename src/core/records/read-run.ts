@@ -26,7 +26,7 @@ import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "../loop/replay/read-waits.ts";
 import { type RecordedPlace, type Records, toRecords } from "./recorded-places.ts";
 
-/** Returns middleware that observes a run while it is read. It becomes the innermost middleware. */
+/** Returns middleware that observes a run while its records are read. It becomes the innermost middleware. */
 export type WatchRun = (place: RecordedPlace) => Middleware;
 
 export interface RecordedRun extends ReadRun {
@@ -36,8 +36,8 @@ export interface RecordedRun extends ReadRun {
 
 /**
  * Reads the run in a journal: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
- * for each recorded run, and returns middleware that sees the records as a replay does. Returns undefined if the run has not started.
- * Throws LoopError "journal-mismatch" or "journal-damaged".
+ * for each recorded run, and returns middleware that sees the records as it would in a replay. Returns undefined if the run has not
+ * started. Throws LoopError "journal-mismatch" or "journal-damaged".
  */
 export async function readRecords(
   recorded: Pick<Journal, "durable" | "read" | "keys">,
@@ -112,19 +112,19 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
     },
     allowToolChange: () => true,
     ...(priced === true && { pricing: () => undefined }),
-    // At time 0, no wait has timed out; a timeout would produce an answer that the records do not contain.
+    // Uses time 0, at which no wait has timed out, because a timeout would produce an answer that the records do not contain.
     now: 0,
   };
 }
 
-/** Returns the place of a request or an ending in its run. It is also the id prefix of its waits. */
+/** Returns the place of a request or an ending in its run, which is also the prefix of its wait ids. */
 function placeIn(at: Recorder): string {
   return (at as CallRecorder).callId;
 }
 
 const completed: Ending = { status: "completed", reason: { kind: "answered" } };
 
-/** Prevents errors about records from turning into the ending "hook-failed". */
+/** Prevents errors about records from ending the run as "hook-failed". */
 function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>): (...args: Args) => Promise<T> {
   return async (...args) => {
     try {
@@ -224,7 +224,7 @@ function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
-/** Replaces the middleware with this name, and repeats its recorded effects. */
+/** Returns a stub for the middleware with this name that repeats its recorded effects. */
 function toStub(name: string, place: RecordedPlace): Middleware {
   const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
   return { name, begin: () => begin?.(place) ?? {} };

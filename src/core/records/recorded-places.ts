@@ -13,7 +13,7 @@ export interface Records {
   findRuns(): Promise<readonly string[]>;
 }
 
-/** A run whose records are read. */
+/** A run whose records are being read. */
 export interface RecordedPlace {
   readonly records: Records;
   readonly first: FirstRecord;
@@ -48,7 +48,7 @@ interface NestedRun {
   readonly place: RecordedPlace;
 }
 
-/** Finds the nested runs at a place. Both the tool and the run's middleware can start them. */
+/** Finds the nested runs that the tool or the run's middleware started at a place. */
 export async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
   const { records, prefix } = outer;
   const found: NestedRun[] = [];

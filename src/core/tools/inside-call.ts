@@ -7,7 +7,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 
 /**
- * A tool call's context holds the call under this key, and its signal holds the run's nesting level. The symbol is global, so
+ * A tool call's context holds the call under this key, and the call's signal holds the run's nesting level. The symbol is global, so
  * that all copies of the package use the same key.
  */
 export const insideKey: unique symbol = Symbol.for("turnwright.Call");
@@ -38,9 +38,9 @@ interface InsideRun extends Level {
 export interface InsideCall {
   readonly run: InsideRun;
   readonly deadline: Deadline | undefined;
-  /** Called when the tool has ended. */
+  /** Called when the tool has finished. */
   onToolEnd: (() => void) | undefined;
-  /** Waits for the loop's own work. */
+  /** Runs the loop's own work and waits for it. */
   inCore<T>(work: () => PromiseLike<T>): Promise<T>;
 }
 

@@ -33,7 +33,7 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
  */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
-/** A registry that allows tools to be added and removed. A running loop uses a change starting with its next iteration. */
+/** A registry that allows tools to be added and removed. A running loop picks up changes in its next iteration. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;
@@ -207,8 +207,8 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 );
 
 /**
- * Returns the text by which tools are compared. Leaves out `polls` and `requiresFollowUp`, which only the loop reads: changing them does
- * not make it a different tool from the approved one.
+ * Returns the text used to compare tools. Leaves out `polls` and `requiresFollowUp`, which only the loop reads: an approved tool stays the
+ * same tool when they change.
  */
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);

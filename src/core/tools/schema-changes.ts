@@ -29,8 +29,8 @@ const known = new Set([
 ]);
 
 /**
- * Keywords with a lower bound. A schema accepts more values if a lower bound falls or an upper bound rises, so `findWords` does not report
- * this.
+ * Keywords that set a lower bound. A schema accepts more values if a lower bound falls or an upper bound rises, so `findWords` does not
+ * report such changes.
  */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);

@@ -82,7 +82,7 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
 
-/** Tools that were already checked, so that `defineTool` and each run's registry do not check the same tool twice. */
+/** Tools that have already been checked, so that `defineTool` and each run's registry do not check the same tool twice. */
 const checked = new WeakSet<object>();
 
 /** Throws LoopError "invalid-tool" if the tool has the wrong shape, and "invalid-schema" if its schema is not JSON. */

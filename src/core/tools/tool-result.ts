@@ -24,7 +24,7 @@ const resultChecks: Checks<ToolResult> = /* @__PURE__ */ table(() => ({
 }));
 
 /**
- * Creates a tool result with more than data. The result can report a failure without an exception, end the run, contain images and
+ * Creates a tool result with more than just data. The result can report a failure without an exception, end the run, contain images and
  * files, and carry metadata for listeners. A plain object with the same fields is ordinary data.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
@@ -43,7 +43,7 @@ export function toolResult(fields: ToolResultFields): ToolResult {
 }
 
 /**
- * Returned by `execute` if the result of the call comes later, for example from a webhook or a person. The call then waits, and the run is
+ * Return this from `execute` if the call's result comes later, for example from a webhook or a person. The call then waits, and the run is
  * suspended when nothing else can continue. The call fails if the tool has `eager`, or if an ordinary tool started the run. With `fromPage:
  * true`, a page may send the result. Default false.
  *
@@ -87,7 +87,7 @@ function textOf(value: unknown, at: string): string {
 }
 
 /**
- * Throw this error in a tool to end the run as `fatal-tool-error`. Use it if the run cannot continue, for example after a licence
+ * Throw this error in a tool to end the run as `fatal-tool-error`. Use it if the run cannot continue, for example after a license
  * was revoked. Any other error is a failed result that the model reads.
  *
  * @example throw new FatalToolError("The database is gone.", { cause: error });

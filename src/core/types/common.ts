@@ -33,7 +33,7 @@ export interface PlainError {
  * - `no-output`: the stream ended normally, but contained no text and no calls.
  * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call by the model, as an error. The built-in
  *   adapters end the stream with the finish reason that has the same name instead.
- * - `request-changed`: the model requires that the beginning of the conversation stays the same, but it has changed.
+ * - `request-changed`: the model requires the beginning of the conversation to stay the same, but it has changed.
  * - All other codes: an error from the service or the network.
  */
 export type ProviderErrorCode =
@@ -74,28 +74,31 @@ export interface Clock {
 /** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The maximum silence of a model stream after its first content. Then the run ends as `stream-idle`. The provider's heartbeats can extend this limit to at most
-   * twelve times its length. Default 120,000.
+   * The maximum silence of a model stream after its first content. If this is exceeded, the run ends as `stream-idle`. The provider's
+   * heartbeats can extend this limit to at most twelve times its length. Default 120,000.
    */
   readonly streamIdleMs: number;
   /**
-   * The maximum silence before the first content of a model stream. Then the run ends as `first-chunk`. The provider's heartbeats can extend this limit to at most
-   * twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
+   * The maximum silence before the first content of a model stream. If this is exceeded, the run ends as `first-chunk`. The provider's
+   * heartbeats can extend this limit to at most twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
   /**
-   * The maximum duration of one model stream, with all its attempts and pauses. Then the run ends as `stream-too-long`. Time during which a slow reader of
-   * `streamToolLoop` holds the stream back does not count. Optional, because functions that you call without `runToolLoop` may
-   * omit it. Default 1,800,000 (30 minutes).
+   * The maximum duration of one model stream, with all its attempts and pauses. After that, the run ends as `stream-too-long`. Time during
+   * which a slow reader of `streamToolLoop` holds the stream back does not count. Optional, because functions that you call without
+   * `runToolLoop` may omit it. Default 1,800,000 (30 minutes).
    */
   readonly streamMs?: number | undefined;
-  /** The maximum duration of one tool call. Then the call gets the outcome `timed-out`, and the run continues. Default 300,000. */
+  /** The maximum duration of one tool call. After that, the call gets the outcome `timed-out`, and the run continues. Default 300,000. */
   readonly toolMs: number;
   /**
    * How long the loop waits for a stopped tool or a timed-out stream to finish. With 0, the loop does not wait. Default 5,000.
    */
   readonly toolCleanupMs: number;
-  /** The maximum wait for an approval. Then the call gets the outcome `approval-failed`. Default: no limit, because a person may take days. */
+  /**
+   * The maximum wait for an approval. After that, the call gets the outcome `approval-failed`. Default: no limit, because a person may take
+   * days.
+   */
   readonly approvalMs: number;
   /**
    * The maximum duration of one of the caller's functions, such as `onIteration`, a stop condition, a `guardrails` check or
@@ -103,7 +106,7 @@ export interface Timeouts {
    */
   readonly callbackMs: number;
   /**
-   * The maximum time for one call to a journal method, without the time of the steps that the method runs. If the time expires,
+   * The maximum time for one call to a journal method, excluding the steps that the method runs. When it expires,
    * the run rejects with LoopError "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not
    * use a journal. Default 60,000.
    */

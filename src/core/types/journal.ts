@@ -15,7 +15,7 @@ export interface Journal {
    */
   readonly engine?: boolean | undefined;
   /**
-   * Runs `body` once and records its result under `key`, which is unique in the run. From then on, returns the recorded result. The result
+   * Runs `body` once and records its result under `key`, which is unique in the run. Later calls return the recorded result. The result
    * is an object of plain data. If `body` fails, `step` fails with the same error and records nothing.
    *
    * Several steps may be open at the same time. May return a plain value instead of a promise.

@@ -81,9 +81,9 @@ export interface LoopEvents {
     readonly durationMs: number;
   };
   /**
-   * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
-   * call or step of middleware that is not in the journal, or before `run-end` if the journal has all of these steps. A run that
-   * replays none of these steps does not send this event.
+   * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool call or
+   * middleware step that is not in the journal, or before `run-end` if the journal has all of these steps. A run that replays none of these
+   * steps does not send this event.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
@@ -92,7 +92,7 @@ export interface LoopEvents {
     /** The agent in this iteration. Absent without `createHandoffs`. */
     readonly agent?: string | undefined;
   };
-  /** Emitted when a stream and its tool calls have ended. The payload describes the stream. */
+  /** Emitted when a stream and its tool calls have finished. The payload describes the stream. */
   "iteration-end": EventBase & {
     readonly continuation: number;
     readonly status: StreamStatus;
@@ -245,7 +245,7 @@ export interface LoopEvents {
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
-   * Emitted when the summary is written. Also emitted when the summary failed; no messages are then replaced. The token counts
+   * Emitted when the summary is written. Also emitted if the summary fails. No messages are replaced in that case. The token counts
    * are estimates for the next request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model`
    * name the model that wrote the summary, and are undefined if no request was sent.
    */
@@ -259,17 +259,17 @@ export interface LoopEvents {
     readonly costUSD: number | undefined;
     readonly error?: PlainError | undefined;
   };
-  /** Emitted when a message from `control.steer` was added to the transcript. */
+  /** Emitted when a message from `control.steer` is added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /**
    * Emitted when a provider such as `withRetry` or `withFallback` discards an attempt and all output of the attempt. Also sent
    * after `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };
-  /** Emitted when a tool ends after the loop has stopped waiting for it. The result of the tool is dropped. */
+  /** Emitted when a tool finishes after the loop has stopped waiting for it. The tool's result is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
-   * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `processResults` threw or rejected. Each
+   * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `processResults` throws or rejects. Each
    * listener is reported at most once per run.
    */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
@@ -316,7 +316,7 @@ export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEv
 /** Receives a run's events. */
 export interface EventSink {
   readonly runId: string;
-  /** Returns true if the event has a listener. Otherwise the payload of a frequent event does not have to be created. */
+  /** Returns true if the event has a listener. Otherwise, the caller need not create the payload of a frequent event. */
   wants(type: LoopEventType): boolean;
   /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
   send(event: LoopEvent): void;

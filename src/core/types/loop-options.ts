@@ -23,7 +23,7 @@ import type { ContextFor, ContextOption, InheritedContextOption } from "./typed-
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {
-  /** The maximum number of iterations. Then the run ends as `max-iterations`. Default 100. */
+  /** The maximum number of iterations. After that, the run ends as `max-iterations`. Default 100. */
   readonly maxIterations?: number | undefined;
   /**
    * A "still-working" notice is sent before this iteration, counted from 0. `ToolContext.showKillHint` is true in this and all
@@ -41,7 +41,7 @@ export interface LoopLimits {
    */
   readonly maxInterrupts?: number | undefined;
   /**
-   * The maximum number of times that an iteration is continued after the service paused it. Then the run ends as `max-pauses`.
+   * The maximum number of times that an iteration is continued after the service paused it. After that, the run ends as `max-pauses`.
    * Default 10.
    */
   readonly maxPauses?: number | undefined;
@@ -71,8 +71,8 @@ export interface LoopLimits {
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /**
-   * The maximum active time of the run, in milliseconds. The time between two executions does not count. Then the run ends as `wall-clock`.
-   * Default: no limit.
+   * The maximum active time of the run, in milliseconds. After that, the run ends as `wall-clock`. The time between two executions does not
+   * count. Default: no limit.
    */
   readonly wallClockMs?: number | undefined;
 }
@@ -127,13 +127,13 @@ export interface IterationAnswer {
 }
 
 /**
- * Controls a running loop from outside. Created by `createLoopControl`. Methods return "finished" instead of "accepted" if it is already
- * decided how the run ends.
+ * Controls a running loop from outside. Created by `createLoopControl`. Methods return "finished" instead of "accepted" if the run's ending
+ * has already been decided.
  */
 export interface LoopControl {
   /**
    * Adds a message before the next iteration. The current iteration is completed first. A run that would otherwise be complete
-   * makes one more iteration.
+   * runs one more iteration.
    */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
@@ -176,7 +176,7 @@ export type Unvalidated = unknown;
 export type LoopOptions<Output = unknown, T extends Tool = Tool> = RunOptions<Output, T> & ContextOption<T>;
 
 /**
- * `LoopOptions` without the options `Own`, which the entry that starts the run sets itself. The `context` option is required if a
+ * `LoopOptions` without the options in `Own`, which are set by the entry point that starts the run. The `context` option is required if a
  * tool needs a context.
  */
 export type EntryOptions<Own extends keyof RunOptions, Output = unknown, T extends Tool = Tool> = Omit<
@@ -208,7 +208,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
-  /** Optional features, the outermost first. Entries that are `false` or `undefined` are ignored. Default: none. */
+  /** Optional features, outermost first. Entries that are `false` or `undefined` are ignored. Default: none. */
   readonly middleware?: MiddlewareList<Output> | undefined;
   /**
    * Called in a resumed run for each tool change that is incompatible with a recorded call that has not ended. Return `true` to accept the
@@ -241,7 +241,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly answers?: { readonly [id: string]: CallDecision | Json } | undefined;
   /**
-   * The time that ends waits with `until`, in milliseconds since 1970. A durable engine that replays runs passes its recorded time.
+   * The current time for waits with `until`, in milliseconds since 1970. A durable engine that replays runs passes its recorded time.
    * Default: the system time.
    */
   readonly now?: number | undefined;
@@ -296,9 +296,9 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 };
 
 /**
- * The options for a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
- * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
- * outer run's context: the `context` option is required if the tools need a different context.
+ * The options for a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools,
+ * middleware and limits are not inherited. However, the nested run cannot use more than what is left of the outer run's limits. `Outer` is
+ * the type of the outer run's context: the `context` option is required if the tools need a different context.
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
@@ -315,7 +315,7 @@ export interface ToolContext<Context = unknown> {
    * Aborted if the run is stopped, killed or aborted, or if this call times out. Pass it to every function that accepts a signal.
    */
   readonly signal: AbortSignal;
-  /** Reports that the tool is still working, so that `idleTimeoutMs` starts again. */
+  /** Reports that the tool is still working, which restarts `idleTimeoutMs`. */
   heartbeat(): void;
   /** Sends `data` to listeners in a `tool-progress` event. Also restarts `idleTimeoutMs`. */
   progress(data: unknown): void;
@@ -323,7 +323,7 @@ export interface ToolContext<Context = unknown> {
    * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. Each part
    * restarts `idleTimeoutMs`. After the call has ended, parts are ignored.
    *
-   * Throws LoopError "invalid-option" if the part is invalid: `name` needs 1 to 64 letters, digits, "_" or "-", and `data` must be
+   * Throws LoopError "invalid-option" if the part is invalid: `name` must be 1 to 64 letters, digits, "_" or "-", and `data` must be
    * plain data.
    */
   emit(part: EmittedPart<unknown>): void;
@@ -360,14 +360,14 @@ export interface ToolContext<Context = unknown> {
    */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /**
-   * Waits for an answer from outside, which `answers` contains under the call's id. The run is suspended when nothing else can
+   * Waits for an answer from outside, passed in `answers` under the call's id. The run is suspended when nothing else can
    * continue. `facts` are shown with the question. Only in tools with `durable: true`.
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
-   * Calls another of the run's tools, with the same checks as a call from the model. Rejects if the call has no result. A call that ends the
-   * run also ends it if its error is caught. Only in tools with `durable: true`.
+   * Calls another of the run's tools, with the same checks as a call from the model. Rejects if the call has no result. A call that ends
+   * the run does so even if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;
 }

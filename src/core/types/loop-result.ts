@@ -18,7 +18,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly status: LoopStatus;
   /** Why the run ended. `reason.kind` is more precise than `status`, and some kinds have more fields. */
   readonly reason: EndReason;
-  /** The last text from the model that is not blank, trimmed. */
+  /** The model's last non-blank text, trimmed. */
   readonly text: string;
   /** The details from the last stream that had any. */
   readonly details: string;
@@ -48,7 +48,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly agent?: string | undefined;
   /** The handoffs in this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs?: readonly Handoff[] | undefined;
-  /** The last summary that replaced messages in requests. Undefined without a compaction. */
+  /** The last summary that replaced messages in requests. Undefined if there was no compaction. */
   readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including streams in nested runs. */
   readonly usage: Usage;
@@ -58,7 +58,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly costUSD: number | undefined;
   /** The sum of the known costs in USD. The run has cost at least this much, even if `costUSD` is undefined. */
   readonly knownCostUSD: number;
-  /** The number of iterations that count towards `maxIterations`. */
+  /** The number of iterations that count toward `maxIterations`. */
   readonly iterations: number;
   /** The number of tool calls that were started, including calls in nested runs. */
   readonly toolCallsExecuted: number;
@@ -77,7 +77,8 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /** The answer as JSON data, if `structuredOutput` validated it. A replayed run has an equal value. */
   readonly output?: Output | undefined;
   /**
-   * The calls in this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
+   * The calls in this run that a stop condition prevented, or that are waiting for a decision or a result (`waitsFor`). Empty if there are
+   * none.
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "id" | "waitsFor" | "fromPage" | "question">>)[];
   /**

@@ -59,8 +59,8 @@ export interface ResultCacher {
 /** Selects the tool results to mask. Masked results are replaced with a short note in later requests. */
 export interface MaskingOptions {
   /**
-   * The number of latest iterations whose results are not masked. With `Infinity`, the age of a result is never a reason to mask
-   * the result. Default 2.
+   * The number of most recent iterations whose results are not masked. With `Infinity`, results are never masked because of their age.
+   * Default 2.
    */
   readonly keepIterations?: number | undefined;
   /** Results with fewer estimated tokens than this are never masked. Default 500. */
@@ -85,7 +85,7 @@ export interface ResultStore {
   read(id: string): string | undefined | PromiseLike<string | undefined>;
   /** Removes stored text. Has no effect if the id is unknown. */
   remove(id: string): void | PromiseLike<void>;
-  /** Returns the ids of everything stored, with each size in UTF-8 bytes. */
+  /** Returns the ids of everything stored, with their sizes in UTF-8 bytes. */
   list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
 }
 
@@ -161,14 +161,14 @@ export interface CompactedMessages {
 
 /** The recorded result of a compaction. */
 export type CompactionAnswer = {
-  /** The estimated tokens of the next request, before and after the compaction. Both are equal if the compaction failed. */
+  /** The estimated tokens of the next request, before and after the compaction. The two are equal if the compaction failed. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The summary's usage, its cost in USD, and the model that wrote it. Absent if no request was sent. */
   readonly spending?: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD" | "provider" | "model"> | undefined;
 } & (
   | { readonly kind: "compacted"; readonly compaction: CompactedMessages }
-  /** `cancelled` is true if the run was stopped during the summary. */
+  /** `cancelled` is true if the run was stopped while the summary was being written. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly cancelled?: true | undefined }
 );
 
@@ -257,7 +257,7 @@ export type OutsideResult = (
 };
 
 /**
- * A value in the `answers` option. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
+ * A value in the `answers` option. Its kind must match the call's `waitsFor`. In addition, "ask" is always possible: the call
  * then continues to wait.
  */
 export type CallDecision = ApprovalDecision | OutsideResult;

@@ -22,7 +22,7 @@ export interface Wait {
   readonly what: string;
   /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
   readonly facts: Json;
-  /** The time after which the run answers the wait itself with null, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970, after which the run itself answers the wait with null. */
   readonly until?: number | undefined;
   /** The waiting call, if the facts do not describe it. */
   readonly call?: WaitingSubject | undefined;
@@ -30,9 +30,9 @@ export interface Wait {
   readonly schema?: JsonSchema | undefined;
   /** True if a page may send the answer. For approvals and results, the facts say so instead. */
   readonly fromPage?: true | undefined;
-  /** The facts that were shown the last time, if the wait was opened again. */
+  /** The facts shown last time, if the wait was opened again. */
   readonly earlier?: Json | undefined;
-  /** The tool that was shown the last time, if the wait was opened again. */
+  /** The tool shown last time, if the wait was opened again. */
   readonly earlierTool?: ShownTool | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface WaitingSubject {
   readonly name: string;
   /** The arguments that were passed to the hook. */
   readonly args: Json;
-  /** The tool. Undefined if the tool's own code waits. */
+  /** The tool. Undefined if the tool's own code is waiting. */
   readonly tool?: ShownTool | undefined;
 }
 
@@ -102,13 +102,13 @@ export interface NextCall extends ToolCall {
 }
 
 /**
- * Runs a call in place of its tool, together with other calls in the message. The call keeps its limits, events and records, but does
- * not count for `toolConcurrency`, and does not wait for calls to sequential tools.
+ * Runs a call in place of its tool, together with other calls in the message. The call keeps its limits, events and records, but does not
+ * count toward `toolConcurrency`, and does not wait for calls to sequential tools.
  */
 export interface JoinedRun {
   /**
-   * Called when the call has passed all middleware and only waits for its turn. All calls that may run join before the first tool in the
-   * message begins. After this, `next` always settles, unless `run` defers the result.
+   * Called when the call has passed all middleware and is only waiting for its turn. All calls that may run join before the first tool in
+   * the message begins. After this, `next` always settles, unless `run` defers the result.
    */
   join(): void;
   /** Called with the validated arguments. May return anything that a tool may return. Called again for each attempt of a tool with `retry`. */
@@ -216,8 +216,8 @@ export interface Hooks {
    */
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
   /**
-   * Called before the run ends. May let it continue, or change how it ends. After a limit, `again` grants one more iteration. With `isCounted`,
-   * the limits apply to this iteration like any other, and the run ends if `maxIterations` is reached.
+   * Called before the run ends. May let it continue, or change how it ends. After a limit, `again` grants one more iteration. With
+   * `isCounted`, the limits apply to this iteration as to any other, and the run ends if `maxIterations` is reached.
    */
   beforeEnd?(
     ending: Ending,
@@ -331,11 +331,11 @@ export interface Recorder {
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
-  /** Adds a message at the end of the transcript. Call it before the request's `next`. */
+  /** Adds a message to the end of the transcript. Call it before the request's `next`. */
   addMessage(message: UserMessage): void;
   /**
-   * Returns the limit, of this run or an outer run, that a request with this cost would exceed. `spent` is the usage of the middleware's own
-   * requests that is not counted yet.
+   * Returns the limit, of this run or an outer run, that a request with this cost would exceed. `spent` is the usage of the middleware's
+   * own requests that has not been counted yet.
    */
   findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
   readonly state: State;
@@ -347,7 +347,7 @@ export interface Recorder {
   readonly idempotencyKey: string;
   /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
   readonly isReplayed: boolean;
-  /** Returns the cost of tokens in USD, with the run's prices. Call it inside a step. Default: the run's model. */
+  /** Returns the cost of tokens in USD, at the run's prices. Call it inside a step. Default: the run's model. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
   /** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
@@ -369,7 +369,7 @@ export interface CallRecorder extends Recorder {
   readonly tool: ToolDefinition | undefined;
   /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
   readonly isChanged: boolean;
-  /** True if an earlier execution has run the call or ended it. Do not ask about it then. */
+  /** True if an earlier execution has run the call or ended it. In that case, do not ask about it. */
   readonly isOver: boolean;
   /** True if an earlier execution waited for approval of this call. */
   readonly wasAsked: boolean;
@@ -386,8 +386,8 @@ export interface CallRecorder extends Recorder {
    */
   end(outcome: Outcome): void;
   /**
-   * Calls another of the run's tools, through the same middleware. Rejects if the call has no result. A call that ends the run also ends
-   * it if its error is caught.
+   * Calls another of the run's tools, through the same middleware. Rejects if the call has no result. A call that ends the run does so even
+   * if its error is caught.
    */
   call(tool: string, args: Json): Promise<Json>;
 }
@@ -447,7 +447,7 @@ export interface State {
   /** The index of the stream in this iteration. Greater than 0 while a paused message is continued. */
   continuation: number;
   pauses: number;
-  /** The number of iterations that count towards `maxIterations`. */
+  /** The number of iterations that count toward `maxIterations`. */
   countedIterations: number;
   readonly messages: Message[];
   readonly givenMessages: number;

@@ -64,7 +64,7 @@ export interface ModelRequest {
    */
   readonly compactAt?: number | undefined;
   /**
-   * The schema of the answer, from `structuredOutput`. Set only for a provider with `structuresOutput`. If the service cannot take the
+   * The schema of the answer, from `structuredOutput`. Set only for a provider with `structuresOutput`. If the service cannot accept the
    * schema in this request, the provider must add the instructions to the system text.
    */
   readonly output?: RequestedOutput | undefined;
@@ -288,7 +288,7 @@ export interface StreamResult {
   readonly lastUsage?: Usage | undefined;
   /** The cost in USD. Undefined if the cost is unknown. */
   readonly costUSD?: number | undefined;
-  /** The sum of the known costs of its attempts in USD. Only set if `costUSD` is undefined, and some attempts have a known cost. */
+  /** The sum of the attempts' known costs in USD. Only set if `costUSD` is undefined, and some attempts have a known cost. */
   readonly knownCostUSD?: number | undefined;
   /** The first attempt with an unknown cost. Absent if there is none, or without the `pricing` option. */
   readonly unpriced?:
@@ -299,7 +299,7 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** The names of the tools that the model could see. */
   readonly visibleTools: readonly string[];
-  /** The restriction of `toolChoice`, if it allowed only one tool or none. Calls to other tools are blocked. */
+  /** The restriction from `toolChoice`, if it allowed only one tool or none. Calls to other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
   /** Information that a resumed run needs about the calls. Absent if the run's first record contains it. */
   readonly basis?: CallBasis | undefined;

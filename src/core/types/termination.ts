@@ -72,5 +72,5 @@ export type EndReason =
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // Reasons for the status "suspended":
   | { readonly kind: "drained" }
-  /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
+  /** `approval-required`: at least one call is waiting for a decision. `result-required`: all waiting calls need a result. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };

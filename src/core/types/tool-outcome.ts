@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** Recorded, like `requiresFollowUp`, because it decides whether a run continues, and a replay must decide the same. */
+  /** Recorded, like `requiresFollowUp`, because it decides whether a run continues, and a replay must decide the same way. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }
@@ -82,16 +82,16 @@ export interface WaitingCall {
   readonly args: Json;
   /**
    * "approval": the tool runs after the call is approved. "result": the tool has already run or has no `execute`, and the result
-   * comes from outside. "answer": a middleware or a durable tool waits with `wait(what, facts)`.
+   * comes from outside. "answer": middleware or a durable tool is waiting with `wait(what, facts)`.
    */
   readonly waitsFor: "approval" | "result" | "answer";
-  /** The kind of wait, as a middleware or a durable tool passed it to `wait`. Only for "answer". */
+  /** The kind of wait, as middleware or a durable tool passed it to `wait`. Only for "answer". */
   readonly what?: string | undefined;
   /** The facts of this wait. Only for "answer". */
   readonly facts?: Json | undefined;
   /** The schema of the answer, if the wait has one that can be converted to JSON Schema. Only for "answer". */
   readonly schema?: JsonSchema | undefined;
-  /** The time after which the run answers the wait itself with null, in milliseconds since 1970. Only for "answer". */
+  /** The time, in milliseconds since 1970, after which the run itself answers the wait with null. Only for "answer". */
   readonly until?: number | undefined;
   /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
   readonly fromPage?: true | undefined;
@@ -121,7 +121,7 @@ export type ToolOutcome = {
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
-      /** The item from the stash whose key is the `pending_context_key` of the result. */
+      /** The stash item whose key is the result's `pending_context_key`. */
       readonly pendingContext?: Json | undefined;
       /** The results to remove from later requests. Set by the tool from `createContextRelease`. */
       readonly release?: ContextRelease | undefined;
@@ -144,7 +144,7 @@ export type ToolOutcome = {
       readonly fatal?: boolean | undefined;
     }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of all others. */
+  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of others. */
   | {
       readonly kind: "blocked";
       readonly allowed: readonly string[];
@@ -157,7 +157,7 @@ export type ToolOutcome = {
    */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
   /**
-   * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number of all others. `known` is
+   * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number of others. `known` is
    * empty if 200 tools were already listed in the same iteration.
    */
   | {

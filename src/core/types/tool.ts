@@ -11,7 +11,7 @@ export interface ToolTraits<Args = never, Context = never> {
   /** The maximum duration of one call, in milliseconds. `Infinity` means no limit. Default: `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
   /**
-   * The maximum silence of one call, in milliseconds. The time starts again after each progress report or heartbeat, and stops
+   * The maximum silence of one call, in milliseconds. The timer restarts after each progress report or heartbeat, and stops
    * during a nested run. Default: no limit.
    */
   readonly idleTimeoutMs?: number | undefined;
@@ -23,13 +23,13 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
-   * Set to true if the model may call the tool repeatedly until something has changed. Equal results from the tool then do
-   * not count for `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
+   * Set to true if the model may call the tool repeatedly until something has changed. Equal results from the tool then do not count toward
+   * `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
    */
   readonly polls?: boolean | undefined;
   /**
    * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
-   * and if all called tools have `requiresFollowUp: false` and succeeded. The run then needs `preToolText()`. Default true.
+   * and if all called tools have `requiresFollowUp: false` and succeeded. The run needs `preToolText()`. Default true.
    */
   readonly requiresFollowUp?: boolean | undefined;
   /**
@@ -124,18 +124,18 @@ export interface ToolBudget {
   readonly toolCalls: number;
   readonly tokens: number;
   readonly wallClockMs: number;
-  /** The remaining cost in USD. Only known costs were subtracted. */
+  /** The remaining cost in USD. Only known costs are subtracted. */
   readonly costUSD: number;
 }
 
-/** The value that a tool returns if its result comes later from outside. Created by `defer`. */
+/** The value that a tool returns if its result comes later, from outside. Created by `defer`. */
 export interface Deferred {
   readonly kind: "deferred";
   /** True if a page may send the result. */
   readonly fromPage?: true | undefined;
 }
 
-/** A tool result with more than a plain value. Created by `toolResult`. */
+/** A tool result that carries more than a plain value. Created by `toolResult`. */
 export interface ToolResult {
   readonly success: boolean;
   readonly data?: unknown;

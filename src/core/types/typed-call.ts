@@ -37,7 +37,7 @@ export type ContextOption<T extends AnyTool> =
     ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
-/** The `context` option of a run that by default uses the context `Outer`. Required if the tools need a different context from `Outer`. */
+/** The `context` option of a run that uses the context `Outer` by default. Required if the tools need a context other than `Outer`. */
 export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [ContextOf<T>]
   ? {
       /** The value that the tools read as `context.context`. Default: the outer context. */ readonly context?:

@@ -7,7 +7,7 @@ export interface WaitOptions<Answer = unknown> {
    * journal records the original answer, and the wait returns the output of the schema.
    */
   readonly schema?: StandardSchema<unknown, Answer> | undefined;
-  /** The time at which the wait returns null if there is no answer, in milliseconds since 1970. Default: never. */
+  /** The time, in milliseconds since 1970, at which the wait returns null if there is no answer. Default: never. */
   readonly until?: number | undefined;
   /** Set to true if a page may send the answer. Default false. */
   readonly fromPage?: boolean | undefined;

@@ -36,9 +36,9 @@ export interface EvalPageOptions extends ReportOptions {
 }
 
 /**
- * Returns a report as an HTML page: a table of cases and trials, with filters. A trial opens its checks with their reasons, its ending and
- * cost, and a link to the page for its runs if these were kept. The page works without a network, and its policy forbids it to load
- * anything. All text from cases, checks and models is shown as plain text.
+ * Returns a report as an HTML page: a table of cases and trials, with filters. Opening a trial shows its checks with their reasons, its
+ * ending and cost, and a link to the page for its runs if these were kept. The page works without a network, and its security policy
+ * forbids loading anything. All text from cases, checks and models is shown as plain text.
  *
  * @example
  * await writeFile("evals.html", renderEvalPage(report));

@@ -128,7 +128,7 @@ const escapes: { readonly [character: string]: string | undefined } = {
   "\t": "&#9;",
 };
 
-/** Escapes text for XML. Removes half surrogate pairs, U+FFFE and U+FFFF, which XML does not allow. */
+/** Escapes text for XML. Removes lone surrogates, U+FFFE and U+FFFF, which XML does not allow. */
 function escapeXml(text: string): string {
   return showControls(text)
     .replace(/[\uD800-\uDFFF\uFFFE\uFFFF]/gu, "\uFFFD")

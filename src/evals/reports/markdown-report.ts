@@ -26,18 +26,18 @@ import {
   sumSpent,
 } from "./report-texts.ts";
 
-/** The maximum number of listed problems, because GitHub cuts a comment at 65,536 characters. */
+/** The maximum number of listed problems, because GitHub truncates comments at 65,536 characters. */
 const maxProblems = 40;
 
 /** The maximum number of table rows, because more would leave no space for the reasons. */
 const maxRows = 80;
 
-/** The number of rows above which passed cases are folded. */
+/** The number of rows above which passed cases are collapsed. */
 const maxOpenRows = 20;
 
 /**
  * Returns a report as Markdown: the verdict, a table of cases with failed and flaky ones first, and the reasons for failed checks with the
- * question and the answer. All text is in code, so a viewer shows their Markdown, HTML and mentions as plain characters.
+ * question and the answer. All text is formatted as code, so viewers show any Markdown, HTML and mentions in it as plain characters.
  *
  * @example
  * await appendFile(process.env.GITHUB_STEP_SUMMARY, toMarkdownReport(report));

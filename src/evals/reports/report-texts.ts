@@ -6,7 +6,7 @@ import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
 import { cutText } from "../../shared/texts.ts";
 import { addSpent, nothingSpent, type Spent } from "../spent.ts";
 
-/** Options of the functions that write a report. */
+/** Options for the functions that write a report. */
 export interface ReportOptions {
   /**
    * The comparison with an earlier report, from `compareReports`. If there are several, each is shown with the report that has the same

@@ -30,7 +30,7 @@ export interface LastRun {
   readonly error?: string | undefined;
 }
 
-/** How long the engine may take to store the end of a run after the event `run-end`, in milliseconds. */
+/** How long the engine may take to store the end of a run after the `run-end` event, in milliseconds. */
 const storedWithinMs = 5_000;
 
 export class ConversationRuns {
@@ -74,7 +74,7 @@ export class ConversationRuns {
 
   /**
    * If a run's `run-end` event is stored, waits until the engine has also stored the run's end, because a page that has read `run-end` may
-   * send a new message earlier.
+   * send a new message before then.
    */
   async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
@@ -145,8 +145,7 @@ export class ConversationRuns {
   }
 
   /**
-   * Returns a run's transcript, without messages that an input check refused. A run without records has only the messages of its
-   * input.
+   * Returns a run's transcript, without messages that an input check refused. A run without records has only the messages from its input.
    */
   async messagesOf({ runId }: LastRun, state: JournalInspection): Promise<readonly Message[]> {
     const { own = 0, messages } = await this.#readInput(runId);

@@ -43,7 +43,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
 
 interface Entering {
   readonly given: DurableStart;
-  /** Resolves when it is the turn of a start that may queue. Undefined for other starts. */
+  /** Resolves when a start that may queue gets its turn. Undefined for other starts. */
   readonly turn: Promise<unknown> | undefined;
 }
 
@@ -95,7 +95,7 @@ class Conversations implements DurableHost {
     const given = readDurableStart(options);
     const { whenBusy = this.#whenBusy, whenSuspended = this.#whenSuspended } = given;
     const isNext = !this.#lines.has(id);
-    // Joins the queue immediately, so that this process's runs begin in the order of the calls of `start`.
+    // Joins the queue immediately, so that this process's runs begin in the order of the calls to `start`.
     const turn = whenBusy === "queue" || whenSuspended === "queue" ? this.#lines.take(id, "send", untilLate()) : undefined;
     try {
       return await this.#startInTurn(id, { given, turn, input: options.input }, isNext);
@@ -104,7 +104,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Starts a run when it is this start's turn. `isNext` is true if no earlier start of this process is waiting. */
+  /** Starts a run when it is this start's turn. `isNext` is true if no earlier start in this process is waiting. */
   async #startInTurn(id: string, entering: Entering & NextStart, isNext: boolean): Promise<DurableStartAnswer> {
     const { turn } = entering;
     for (let hasTurn = isNext; ;) {
@@ -157,7 +157,7 @@ class Conversations implements DurableHost {
     return undefined;
   }
 
-  /** Starts the next run. Returns undefined if another call of `start` has already started the run with this number. */
+  /** Starts the next run. Returns undefined if another call to `start` has already started the run with this number. */
   async #startNext(
     id: string,
     last: LastRun | undefined,

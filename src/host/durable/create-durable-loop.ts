@@ -29,7 +29,7 @@ const fieldChecks: Checks<DurableLoopFields<never>> = {
   maxCrashes: { min: 0 },
 };
 
-/** Returns the advice for a run option that was passed next to the function `options` instead of inside its result. */
+/** Returns the advice for a run option that was passed next to the `options` function instead of inside its result. */
 export function toReturned(name: string): string {
   return `options: () => ({ ${name} }), because "options" returns those of each run`;
 }
@@ -55,7 +55,7 @@ export interface DefinedLoop<Input> {
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
   /** Waits for `work` for at most `answerMs`. `what` names the called method in the error. */
   readonly bounded: <T>(what: string, work: () => Promise<T>) => Promise<T>;
-  /** Returns the engine. Throws if no worker runs in this process. */
+  /** Returns the engine. Throws if no worker is running in this process. */
   readonly engineOf: () => DurableEngine;
 }
 
@@ -220,7 +220,7 @@ class DurableVerbs {
   }
 }
 
-/** Reads the steering messages of a run with positions after `after`. */
+/** Reads a run's steering messages with positions after `after`. */
 export async function readSteered(store: DurableStore, id: string, after: number = 0): Promise<readonly UserMessage[]> {
   return (await store.readMessages(id, after)).flatMap(({ body }) => (body.verb === "steer" ? [body.message] : []));
 }

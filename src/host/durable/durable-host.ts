@@ -10,10 +10,10 @@ import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
 import type { PendingCall } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
-/** A run's options, as returned by a durable host's function `options`. */
+/** A run's options, as returned by a durable host's `options` function. */
 export type DurableRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions | "messages", Output, T>;
 
-/** The argument to a durable host's function `options`. */
+/** The argument to a durable host's `options` function. */
 export interface DurableRunInput<Input = Json> {
   /** The conversation's id. */
   readonly id: string;
@@ -23,7 +23,7 @@ export interface DurableRunInput<Input = Json> {
 
 /** The definition of a durable host. `T` is the union of its tools' types. `Input` is the type of the `input` option of `start`. */
 export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Input = Json> {
-  /** The host's name. Keep the name while runs are under way, because the records of these runs contain it. */
+  /** The host's name. Do not change the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
    * Returns a run's options, except the messages. Called each time a worker begins to execute the run, and each time a
@@ -52,20 +52,20 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
   readonly maxCrashes?: number | undefined;
 }
 
-/** The option `input` of `start`. It is required if the function `options` does not accept null. */
+/** The `input` option of `start`. It is required if the `options` function does not accept null. */
 export type DurableStartInput<Input = Json> = null extends Input
   ? {
-      /** Data for the function `options`, such as the id of the user. The data is stored with the run. Default null. */
+      /** Data for the `options` function, such as the id of the user. The data is stored with the run. Default null. */
       readonly input?: Input | undefined;
     }
   : {
-      /** Data for the function `options`, such as the id of the user. The data is stored with the run. */
+      /** Data for the `options` function, such as the id of the user. The data is stored with the run. */
       readonly input: Input;
     };
 
 /**
- * The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. `Input` is the type of the data for the function
- * `options`.
+ * The options of `start`. Pass exactly one of `message`, `messages` and `regenerate`. `Input` is the type of the data for the `options`
+ * function.
  */
 export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
@@ -144,7 +144,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
   kill(id: string): Promise<"accepted" | "not-running">;
   /**
    * Deletes a conversation: the inputs, records, events and results of all its runs. Stop a live run first. Only the number of its runs is
-   * kept, so that no run id is ever reused. Answers "unknown" if the conversation does not exist.
+   * kept, so that no run id is ever reused. Returns "unknown" if the conversation does not exist.
    */
   remove(id: string): Promise<"removed" | "unknown" | "busy">;
   /** Returns a conversation's state, or undefined if the conversation does not exist. */
@@ -156,7 +156,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
  */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason" | "turns"> {
   readonly reason: EndReason | undefined;
-  /** The last run's error if this run failed. `result` of a failed run rejects, and `retry` continues the run. */
+  /** The last run's error if that run failed. `result` of a failed run rejects, and `retry` continues the run. */
   readonly error?: string | undefined;
   /** The calls of the last run that have no outcome yet. */
   readonly pendingCalls: readonly PendingCall[];

@@ -8,12 +8,12 @@ import type { JournalInspection } from "../../journal/index.ts";
 /** The options that the durable loop sets itself. */
 export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "answers" | "resume";
 
-/** A run's options, as returned by a durable loop's function `options`. */
+/** A run's options, as returned by a durable loop's `options` function. */
 export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;
 
 /** The definition of a durable loop. `T` is the union of its tools' types. */
 export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Tool> {
-  /** The loop's name. Keep the name while runs are under way, because the records of these runs contain it. */
+  /** The loop's name. Do not change the name while runs are under way, because the records of these runs contain it. */
   readonly name: string;
   /**
    * Returns a run's options. Called each time a worker begins to execute the run, and each time the status of the run is
@@ -27,7 +27,7 @@ export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Too
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
    * How many workers in a row may die during the same step of a run. If one more dies, `result` rejects. Without this limit, a run that
-   * crashes its process would crash one worker after the other. Default 10.
+   * crashes its process would crash one worker after another. Default 10.
    */
   readonly maxCrashes?: number | undefined;
 }

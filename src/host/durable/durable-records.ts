@@ -1,4 +1,4 @@
-// Stores each long string of a durable run once, under an id computed from it. For example, a call's record and its event `tool-end` refer
+// Stores each long string of a durable run once, under an id computed from it. For example, a call's record and its `tool-end` event refer
 // to the same tool result.
 
 import type { Journal, LoopEvent, Message } from "../../core/index.ts";
@@ -15,7 +15,7 @@ type Blobs = ReadonlyMap<string, string>;
  */
 const minBytes = 1_000;
 
-/** Returns a journal that passes each large text to `put` before it writes the record that refers to the text. */
+/** Returns a journal that passes each large string to `put` before it writes the record that refers to it. */
 export function storeLargeParts(
   journal: Journal,
   { put, get }: { put(id: string, text: string): void; get(): Promise<Blobs> },
@@ -54,7 +54,7 @@ function withMessages(record: unknown, messages: readonly Message[]): unknown {
 const largeFields = ["result", "args"] as const;
 
 /**
- * An event in the form that is stored. `blobs` contains the ids of large texts, by field of the event. These fields are null in
+ * An event in its stored form. `blobs` contains the ids of large strings, by event field. These fields are null in
  * `event`.
  */
 export interface StoredEvent {
@@ -77,7 +77,7 @@ export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredE
   return Object.keys(blobs).length === 0 ? { event } : { event: fields as unknown as LoopEvent, blobs };
 }
 
-/** Restores events with their large texts. Returns undefined if a text is missing, because the run was deleted in the meantime. */
+/** Restores events with their large strings. Returns undefined if a string is missing, because the run was deleted in the meantime. */
 export async function unpackEvents(
   store: DurableStore,
   runId: string,

@@ -51,7 +51,7 @@ export class NotOwner extends Error {}
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
 export interface DurableStore {
-  /** True if a request that failed with this error may succeed later, for example after a restart of the server. */
+  /** True if a request that failed with this error may succeed later, for example after a server restart. */
   mayRepeat(error: unknown): boolean;
   /**
    * Begins an execution of a run. Earlier executions can no longer append events. `claim` increases with each execution in this
@@ -60,13 +60,13 @@ export interface DurableStore {
    */
   begin(runId: string, claim: number): Promise<Begun>;
   /**
-   * Stores large texts by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
+   * Stores large strings by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
    * this case, everything is dropped. Callers may repeat the call after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
   /** Returns the records of a run in the order in which they were written. A record may occur twice. */
   readRecords(runId: string): Promise<readonly StepRecord[]>;
-  /** Returns the large texts with these ids, or all texts of the run. */
+  /** Returns the large strings with these ids, or all of the run's large strings. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
   /** Returns events, starting with the position `from`. May return only some of them. */
@@ -115,7 +115,7 @@ export interface DurableEngine {
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
 }
 
-/** A run that this process executes. */
+/** A run that this process is executing. */
 export interface LiveRun {
   /** Carries out the stops, kills and answers that were sent to the run. Repeating the call does no harm. */
   obey(): Promise<void>;

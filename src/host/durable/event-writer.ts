@@ -9,7 +9,7 @@ import { repeatFailed } from "../../shared/repeat-failed.ts";
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;
 
-/** How long to wait before repeating a failed write, for example while the database restarts, in milliseconds. */
+/** How long to wait before retrying a failed write, for example while the database restarts, in milliseconds. */
 const retryMs = 250;
 
 function isPiece(event: LoopEvent): boolean {
@@ -34,7 +34,7 @@ export class EventWriter {
   readonly input: string | undefined;
   /** True if an event waiting to be written shows progress: it is neither a delta nor `attempt-discarded`. */
   #isProgress = false;
-  /** How many events of earlier executions are stored for each place. */
+  /** How many events from earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
   /** The streams that have stored deltas and may have been cut off. A new request to the model replaces these deltas. */
   readonly #partial = new Set<string>();
@@ -43,7 +43,7 @@ export class EventWriter {
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
   #records: StepRecord[] = [];
-  /** The large texts that the next `flush` stores. */
+  /** The large strings that the next `flush` stores. */
   #blobs = new Map<string, string>();
   readonly #blobIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -135,14 +135,14 @@ export class EventWriter {
     this.#blobs.set(id, text);
   }
 
-  /** Writes a record together with the preceding events and texts. Rejects if a newer execution of the run has begun. */
+  /** Writes a record together with the preceding events and large strings. Rejects if a newer execution of the run has begun. */
   writeRecord(record: StepRecord): Promise<void> {
     this.#records.push(record);
     return this.flush();
   }
 
   /**
-   * Writes the collected events and texts. Resolves when all events of this execution are stored. Rejects if a newer execution of
+   * Writes the collected events and large strings. Resolves when all events from this execution are stored. Rejects if a newer execution of
    * the run has begun, because the store then drops the events.
    */
   flush(): Promise<void> {

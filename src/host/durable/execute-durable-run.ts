@@ -34,14 +34,14 @@ export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseT
   readonly responseText?: string | undefined;
   /** The position of the last message that the run has read. */
   readonly lastRead: number;
-  /** True if the run has the option `pricing`. */
+  /** True if the run has the `pricing` option. */
   readonly isPriced: boolean;
   /** The time at which the run ended, in milliseconds since 1970. */
   readonly endedAt: number;
 }
 
 export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
-  /** The runs that this process executes, by run id. */
+  /** The runs that this process is executing, by run id. */
   readonly live: Map<string, LiveRun>;
 }
 
@@ -60,7 +60,7 @@ export interface DurableExecution {
   readonly runId: string;
   /** `options` is called after the execution has begun, so that an error from `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
-  /** The run's input, as JSON. Default: the input that is stored. */
+  /** The run's input, as JSON. Default: the stored input. */
   readonly input?: string | undefined;
   /** Fires when the engine has given up on this execution. The engine may then have begun another execution of the run. */
   readonly signal?: AbortSignal | undefined;
@@ -201,7 +201,7 @@ class Execution implements LiveRun {
     const options = await untilAborted(made, signal);
     const hooks = this.#createHooks(events);
     const earlier = await this.#repeat(() => store.readRecords(runId));
-    /** The large texts that earlier executions have stored. A replay needs all of them. */
+    /** The large strings that earlier executions have stored. A replay needs all of them. */
     let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
     const journal = storeLargeParts(createRecordJournal(earlier, hooks), {
       put: (id, text) => events.addBlob(id, text),
@@ -216,7 +216,7 @@ class Execution implements LiveRun {
         return isStopped ? this.#executeOnce({ ...given, now }, events) : result;
       },
       now: () => Date.now(),
-      // Wakes the readers, because those with the option `endsWhenWaiting` may end now.
+      // Wakes the readers, because those with the `endsWhenWaiting` option may end now.
       show: () => store.wake(runId).catch(() => {}),
       receive: (waits, limitMs) => this.#receive(waits, limitMs),
     });
@@ -316,7 +316,7 @@ class Execution implements LiveRun {
   }
 
   /**
-   * Reads the answers that were sent. Returns undefined if none of them lets the run continue, or if the store fails; the caller then
+   * Reads the answers that were sent. Returns undefined if none of them lets the run continue, or if the store fails. The caller then
    * continues to wait.
    */
   async #findAnswers(waits: readonly ShownWait[]): Promise<Answers | undefined> {
@@ -325,8 +325,8 @@ class Execution implements LiveRun {
     const given = waits.flatMap(({ id, what, attempt }) => {
       const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
       const answer = sent[attempt];
-      // A nested call's result cannot be checked yet, because only the nested run knows the tool. An invalid one would reject the
-      // execution, so it is passed on alone.
+      // A nested call's result cannot be checked yet, because only the nested run knows the tool. An invalid one would make the execution
+      // fail, so it is passed on alone.
       return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
     });
     const sure = given.filter(({ isSure }) => isSure);
@@ -345,7 +345,7 @@ class Execution implements LiveRun {
   async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
     const execution = this.#writer?.execution ?? 0;
     if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
-    // Reads all messages again, because a message that arrived before the note did not start another execution.
+    // Reads all messages again, because a message that arrived before the call to `note` did not start another execution.
     const found = await this.#findAnswers(wait.waits);
     if (wait.isOver || found !== undefined) {
       await note(execution, false);
@@ -359,7 +359,7 @@ class Execution implements LiveRun {
 /** How long a wait must last to count as progress, in milliseconds. */
 const calmMs = 10_000;
 
-/** How long to wait before repeating a failed read, in milliseconds. */
+/** How long to wait before retrying a failed read, in milliseconds. */
 const repeatMs = 250;
 
 /** The default of `timeouts.journalMs` in a durable run, in milliseconds: the database may be unreachable for this long. */

@@ -17,7 +17,7 @@ export interface RunInput {
   readonly messages: Json;
   /** True if the transcript must be repaired because the previous run failed. */
   readonly repair: boolean;
-  /** The usage, cost, summary and agent that the earlier runs of the conversation hand on. */
+  /** The usage, cost, summary and agent that the earlier runs of the conversation pass on. */
   readonly handover?: Handover | undefined;
   /** The position of the first message that is removed from the conversation if an input check refuses the run. */
   readonly own?: number | undefined;

@@ -20,7 +20,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   #worker: Worker | undefined;
   readonly #definesFirst: boolean;
 
-  /** Creates the registry of a process. With `definesFirst`, all loops must be defined before the worker is launched. */
+  /** Creates a process's registry. With `definesFirst`, all loops must be defined before the worker is launched. */
   constructor({ definesFirst = false }: { readonly definesFirst?: boolean } = {}) {
     this.#definesFirst = definesFirst;
   }
@@ -64,7 +64,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   }
 }
 
-/** An entry's functions that define loops and hosts. */
+/** An entry point's functions for defining loops and hosts. */
 export interface Definers {
   defineDurableLoop<Input, Output = unknown, T extends Tool = Tool>(
     fields: DurableLoopFields<Input, Output, T>,
@@ -75,8 +75,8 @@ export interface Definers {
 }
 
 /**
- * Returns the two functions of an entry. The casts are safe: the schema and the tools in the options determine the types of the output, the
- * calls and the events.
+ * Returns an entry point's two functions. The casts are safe: the schema and the tools in the options determine the types of the output,
+ * the calls and the events.
  */
 export function definersOf(define: (fields: DurableLoopFields<Json>) => DefinedLoop<Json>): Definers {
   return {

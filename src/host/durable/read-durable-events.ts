@@ -110,7 +110,7 @@ class EventReader {
     return last;
   }
 
-  /** Returns a `run-end` that is not stored if the run is only waiting for decisions. */
+  /** If the run is only waiting for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // Skips the slow state check after a fragment, because another fragment usually follows. Checks once none has arrived for a while.

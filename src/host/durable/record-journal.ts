@@ -1,4 +1,4 @@
-// Implements a durable run's journal. Its records are rows of the store, written together with the events before them.
+// Implements a durable run's journal. Its records are rows in the store, written together with the events before them.
 
 import type { Journal } from "../../core/index.ts";
 import type { StepRecord } from "./durable-store.ts";
@@ -15,7 +15,7 @@ export interface StepHooks {
 
 /**
  * Matches the keys of steps in which the outermost run checks for messages (a "look"). Does not match those of nested runs, which read no
- * messages, so that their records do not contain a position too early.
+ * messages and must not record a position too early.
  */
 const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/;
 

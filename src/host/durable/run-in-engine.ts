@@ -14,15 +14,13 @@ export interface ShownWait extends Wait {
 }
 
 export interface WaitingRun {
-  /** Executes the run. The time `now` determines which waits have reached their time limit. */
+  /** Executes the run. `now` determines which waits have reached their time limit. */
   execute(answers: Answers, now: number): Promise<LoopResult>;
   /** Returns the time at which an execution begins, in milliseconds since 1970. */
   now(execution: number): number | PromiseLike<number>;
   /** Publishes what the run is waiting for. An empty list means that it is not waiting. */
   show(waits: readonly ShownWait[]): PromiseLike<void>;
-  /**
-   * Waits for an answer to one of the waits, for at most `limitMs`. After that time, or if the run is to end, returns no answers.
-   */
+  /** Waits for an answer to one of the waits, for at most `limitMs`. After that time, or if the run must end, returns no answers. */
   receive(waits: readonly ShownWait[], limitMs: number | undefined): PromiseLike<Answers>;
 }
 
@@ -51,7 +49,7 @@ export async function runUntilEnd(run: WaitingRun): Promise<LoopResult> {
   }
 }
 
-/** Executes the run once. An invalid answer rejects the execution, and its wait stays open for another answer. */
+/** Executes the run once. An invalid answer makes the execution reject, and its wait stays open for another answer. */
 async function executeOnce(run: WaitingRun, answers: Answers, now: number): Promise<LoopResult | { readonly refused: string }> {
   try {
     return await run.execute(answers, now);
@@ -91,7 +89,7 @@ export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pi
   readonly signal: AbortSignal;
   /** Begins a step, or returns its stored result. The engine numbers the steps in the order of these calls. */
   begin(name: string, body: () => Promise<StoredStep>): Step;
-  /** Waits until these steps have ended, and returns their results. */
+  /** Waits until these steps have finished, and returns their results. */
   finish(steps: readonly Step[]): PromiseLike<readonly StoredStep[]>;
 }
 
@@ -164,7 +162,7 @@ export function runInEngine<Step extends PromiseLike<StoredStep>>(
   const journal = inLockstep({ all });
   return runUntilEnd({
     execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
-    // Records the time, so that a replay decides the same about expired waits.
+    // Records the time, so that a replay treats the same waits as expired.
     now: async (execution) => Number((await all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
     receive: (waits, limitMs) => engine.receive(waits, limitMs),

@@ -4,13 +4,13 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
- * One difference, or one series of equal messages, between a request and the next request. `index` is a position in the previous request,
+ * A difference, or a series of equal messages, between a request and the next one. `index` is a position in the previous request,
  * and `nextIndex` a position in the next request. A list of changes is in order, and covers all messages of both requests.
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results in the message.
  * - "edited": the message's content is different. "keys-reordered": only the order of the keys is different.
- * - "compacted": fewer messages replace several messages. They may be a summary and the messages before it.
+ * - "compacted": fewer messages replaced several messages. These may be a summary and the messages before it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -75,8 +75,8 @@ function splitLists(before: readonly Message[], after: readonly Message[]): read
 }
 
 /**
- * If `right` has a summary, splits each list into old and latest messages. In `right`, the latest messages follow the summary.
- * The latest messages are the same in both lists.
+ * If `right` has a summary, splits each list into old and recent messages. The recent messages are those after the summary in `right`, and
+ * are the same in both lists.
  */
 function replaceBySummary(left: readonly Message[], right: readonly Message[]): readonly Section[] | undefined {
   const added = right.findIndex(isSummary) + 1;

@@ -1,4 +1,4 @@
 import type { LoopResult } from "../../core/index.ts";
 
-/** A reason why a request does not begin like the previous request. */
+/** A reason why a request begins differently from the previous one. */
 export type CacheBreakCause = NonNullable<LoopResult["cache"]>["breaks"][number]["cause"];

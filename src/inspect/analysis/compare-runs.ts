@@ -7,7 +7,7 @@ import { activeMsOf, activeMsUntil, executionsOf, type RunTotals, totalsOf } fro
 
 type RequestPart = "provider" | "model" | "tools" | "system" | "messages" | "toolChoice" | "settings";
 
-/** Two iterations with the same number. One is undefined if only the other run has it. */
+/** Two iterations with the same number, one from each run. A side is undefined if only the other run has this iteration. */
 export interface ComparedIteration {
   readonly iteration: number;
   readonly continuation: number;
@@ -37,7 +37,9 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/** The factor that combines the numbers of an iteration and a continuation into one key. An iteration has fewer continuations. */
+/**
+ * The factor that combines an iteration's and a continuation's number into one key. An iteration always has fewer continuations than this.
+ */
 const maxContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * maxContinuations + continuation;
@@ -70,10 +72,7 @@ function isSameOutput(left: LoggedIteration | undefined, right: LoggedIteration 
 
 const noOutput = { text: "", reasoning: "", details: "" };
 
-/**
- * Returns the differing parts of each pair of requests, by key. Compares each message once, although many requests have the same
- * message.
- */
+/** Returns the differing parts of each pair of requests, by key. Compares each message once, even if many requests contain it. */
 function compareRequests(
   left: LoggedRun,
   right: LoggedRun,
@@ -168,7 +167,7 @@ class MessageComparison {
 }
 
 /**
- * A call of one iteration, or two calls with the same name and arguments. "added" calls are only in the right run, "removed" calls
+ * One call, or a pair of calls with the same name and arguments. "added" calls are only in the right run, "removed" calls
  * only in the left one. "changed" calls have a different outcome or result.
  */
 export interface ComparedCall {
@@ -198,7 +197,7 @@ function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[])
   return [...changes, ...added.map((call): ComparedCall => ({ kind: "added", left: undefined, right: call }))];
 }
 
-/** Returns a key to pair calls by. Different calls may also have equal keys, so their arguments are compared later. */
+/** Returns a key for pairing calls. Different calls may share a key, so their arguments are compared later. */
 function keyOfCall({ name, args }: LoggedCall): string {
   return `${jsonLength(args)} ${name}`;
 }
@@ -213,8 +212,8 @@ interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that counts for the totals. 0 if all count. A rerun repeats earlier iterations in almost no time and without nested
-   * runs, so the totals of both runs leave them out.
+   * The first iteration that counts toward the totals. 0 if all count. A rerun repeats earlier iterations in almost no time and without
+   * nested runs, so the totals of both runs leave them out.
    */
   readonly from: number;
 }

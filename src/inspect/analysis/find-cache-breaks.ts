@@ -43,7 +43,7 @@ export interface CacheBreak {
 
 /**
  * Yields the cache break of each request. Yields undefined for a request that only adds messages, because it breaks nothing. A long run
- * takes a second, so the caller can pause between requests.
+ * takes a second to analyze, so the caller can pause between requests.
  */
 export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
@@ -186,7 +186,7 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
 
-/** Settings that services use only after they have read the prompt, so that a change does not break the cache. */
+/** Settings that services apply only after reading the prompt, so a change to them does not break the cache. */
 const samplingSettings = new Set(["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"]);
 
 function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {

@@ -17,7 +17,7 @@ export interface PlotLayout {
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
-  /** The x position of each point of the series. */
+  /** The x position of each point in the series. */
   readonly xs: readonly number[];
   readonly xTicks: readonly { readonly x: number; readonly label: string }[];
   readonly yTicks: readonly { readonly y: number; readonly label: string; readonly side: "left" | "right" }[];

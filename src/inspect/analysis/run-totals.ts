@@ -84,7 +84,7 @@ export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "itera
 }
 
 /**
- * Returns a run's active time so far, in milliseconds. The log may lack earlier executions, whose time is only in
+ * Returns a run's active time so far, in milliseconds. The log may lack earlier executions, whose time is then included only in
  * `durationMs`.
  */
 export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {

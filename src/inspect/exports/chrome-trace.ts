@@ -224,7 +224,7 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   const placed = layOutParts(parts, startedAt);
   const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
-  // The first event has no category, because speedscope would otherwise take the file for a Chrome profile.
+  // The first event has no category, because speedscope would otherwise mistake the file for a Chrome profile.
   return [
     { name: "process_name", ph: "M", pid, args: { name: `run ${cleanName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
@@ -297,7 +297,7 @@ interface PlacedPart {
 interface Lane {
   /** The latest end of the parts on this lane, in milliseconds. */
   busyUntil: number;
-  /** The parts around the part that is being placed, outermost first. */
+  /** The parts that contain the part being placed, outermost first. */
   readonly open: TracePart[];
   /** The time at which the next part can begin, in microseconds. */
   cursor: number;

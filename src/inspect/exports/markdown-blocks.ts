@@ -10,7 +10,7 @@ function maxRunLength(text: string): number {
   return longest;
 }
 
-/** Cuts a string to at most `maxChars`, but not within a character that takes two UTF-16 units. */
+/** Cuts a string to at most `maxChars` UTF-16 units, without splitting a surrogate pair. */
 function cutChars(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));
@@ -33,7 +33,8 @@ interface BlockOptions {
 }
 
 /**
- * Returns text as a fenced block. The fence is longer than every sequence of backticks in the text, so that the text cannot end the block.
+ * Returns text as a fenced block. The fence is longer than every sequence of backticks in the text, so that the text cannot close the
+ * block.
  */
 export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
   const lines = text.replaceAll("\r\n", "\n");
@@ -68,7 +69,8 @@ export function toFolded(title: string, block: string): string {
 }
 
 /**
- * The length up to which JSON is counted, in characters. Counting is slow, and a log of a few KB may refer to many results of 16 MB each.
+ * The length up to which the characters in JSON are counted. Counting is slow, and a log of a few KB may refer to many results of 16 MB
+ * each.
  */
 const maxCounted = 100_000;
 

@@ -71,7 +71,7 @@ function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Writes part of a user message. Only names images and files, so that a viewer loads nothing. */
+/** Writes part of a user message. Names images and files instead of embedding them, so that a viewer loads nothing. */
 function writeUserPart(part: UserPart, maxChars: number): string {
   if (part.type === "text") return toDataBlock(part.text, maxChars);
   return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;
@@ -105,7 +105,7 @@ const checks: Checks<MarkdownOptions> = {
  * Returns a transcript of a run as Markdown, for people: status, reason, time, tokens and cost, then each iteration with its
  * messages, text, calls, results, waits and errors. Nested runs are quoted below their calls.
  *
- * All text from users, models and tools is in fenced code blocks that it cannot end, so a viewer shows Markdown, HTML and links in it as
+ * All text from users, models and tools is in fenced code blocks that it cannot close, so a viewer shows Markdown, HTML and links in it as
  * plain characters, even if the viewer allows HTML. Control characters are shown as code points. The only HTML is `<details>` around the
  * system text and reasoning.
  *
@@ -162,7 +162,7 @@ function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
   ]);
 }
 
-/** Returns the numbers and names of a reason, such as ", limit 20". */
+/** Returns the names and numbers in a reason, such as ", limit 20". */
 function describeFacts(reason: object): string {
   const facts = Object.entries(reason).flatMap(([name, value]: [string, unknown]): string[] => {
     if (name === "kind") return [];

@@ -10,7 +10,7 @@ import { RunRecorder } from "../log/middleware.ts";
 
 /**
  * Reads a journal, and returns the text of a run log with everything that the journal contains: iterations, outputs, calls, outcomes,
- * decisions, nested runs, usage, durations and the end reason. Parsed with `parseRunLog`, this text has the `source` "journal".
+ * decisions, nested runs, usage, durations and the end reason. When `parseRunLog` parses this text, the log's `source` is "journal".
  *
  * The times in this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
  * the log has the plain transcript, without system text, settings, context items or masking. First tokens, attempts, progress and metadata
@@ -60,7 +60,7 @@ class RunLines {
   readonly #place: RecordedPlace;
   readonly #outer: RunLines | undefined;
   recorder: RunRecorder | undefined;
-  /** The events of a request whose answer has not been read yet. The first answer names the run's provider. */
+  /** Events held back until the answer to their request has been read. The first answer also names the run's provider. */
   readonly #early: LoopEvent[] = [];
   #isAsked = false;
   #newest: ReadRequest | undefined;
@@ -68,7 +68,7 @@ class RunLines {
   #look: { readonly token: string; readonly now: number; readonly at: number } | undefined;
   /** The time of the newest line. */
   #at: number;
-  /** The time at which the newest calls began, and the time at which the last of them ended. */
+  /** The times at which the newest calls began and the last of them ended. */
   callsAt: number;
   #callsEnd: number;
   /** The times at which the nested runs of calls ended. */
@@ -153,7 +153,7 @@ class RunLines {
     return event.type === "iteration-end" ? at : this.#follow(at);
   }
 
-  /** Adds the time between two iterations of one execution, because a wait there has no event. */
+  /** Adds the time between two iterations of one execution, because no event reports a wait there. */
   #follow(at: number): number {
     const look = this.#state?.look;
     if (look === undefined || (look.token === this.#look?.token && look.now === this.#look.now)) return at;

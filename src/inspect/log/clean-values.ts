@@ -62,7 +62,10 @@ const minKept = 1_000;
 const maxKept = 32;
 const maxKeys = 1_000;
 
-/** The number of levels that messages and events add around arguments and results, which must be nested less deeply by this number. */
+/**
+ * The number of levels that messages and events add around arguments and results. The nesting limit for arguments and results is lower by
+ * this number.
+ */
 const headroom = 32;
 
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
@@ -103,7 +106,9 @@ export class Cleaner {
     }
   }
 
-  /** Copies a message, an event or another object of this library. Its ids, names and constants are kept, because they are not content. */
+  /**
+   * Copies a message, an event or another object from this library. Its ids, names and constants are kept, because they are not content.
+   */
   fields(value: unknown, place: RunLogPlace): Writable | undefined {
     try {
       return this.#fields(value, { place, inside: "" });

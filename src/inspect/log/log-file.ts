@@ -152,7 +152,8 @@ function readState(open: OpenFile, size: number): LogState {
 }
 
 /**
- * Appends text to the log. Throws if another process has written to the file, because both would give the same numbers to different values.
+ * Appends text to the log. Throws if another process has written to the file, because the two processes would give the same numbers to
+ * different values.
  */
 function append(open: OpenFile, text: string): void {
   if (fstatSync(open.file).size !== open.size)
@@ -164,7 +165,7 @@ function append(open: OpenFile, text: string): void {
 
 const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"' } as const;
 
-/** Determines a file's kind from its first bytes, or returns undefined for other files. Rejects with errors from the disk. */
+/** Determines a file's kind from its first bytes. Returns undefined for an unknown kind. Rejects with errors from the disk. */
 export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

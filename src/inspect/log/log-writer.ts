@@ -99,7 +99,7 @@ interface OpenLog {
 }
 
 const openFiles = new Map<string, OpenLog>();
-/** The logs for each sink. An entry stays after its runs have ended, so that later runs with the same sink continue the log. */
+/** The log of each sink. An entry stays after its runs have ended, so that later runs with the same sink continue the log. */
 const sinkLogs = new WeakMap<RunLogSink, OpenLog>();
 
 /** Opens a log for one run. Call `release` when the run is over. Throws if the file cannot be used as a log. */

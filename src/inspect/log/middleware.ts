@@ -326,9 +326,9 @@ function warn(error: unknown): void {
  * Returns middleware that writes a log of the run, as JSON lines: each request, the model's output, calls and results,
  * attempts, waits and nested runs, with wall-clock times. Read the log with `readRunLog`.
  *
- * Each text and message is written only once, so each iteration adds only its new content to the log. When the run ends or the process dies, all
- * of its lines are in the file. The log does not change the run's events, result or errors. A resumed run continues its log: replayed steps
- * that are already in the log are not written again.
+ * Each text and message is written only once, so each iteration adds only its new content to the log. When the run ends or the process
+ * dies, all of the run's lines so far are in the file. The log does not change the run's events, result or errors. A resumed run continues
+ * its log: replayed steps that are already in the log are not written again.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `log`.
  *

@@ -22,8 +22,8 @@ class LineError extends Error {
 }
 
 /**
- * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. The default of `path` is for a log that
- * was passed as a string.
+ * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. The default `path` is used for a log that was
+ * passed as a string.
  */
 export function toDamaged(error: unknown, path = "run log"): unknown {
   if (!(error instanceof LineError)) return error;
@@ -62,7 +62,7 @@ function notHeader(): LineError {
   return new LineError(1, "is not the header of a run log. Check the path");
 }
 
-/** True if a crash has cut off the last line. Throws a LineError for a line 1 that is not the beginning of a header. */
+/** True if a crash has cut off the last line. Throws a LineError if line 1 is not the beginning of a header. */
 export function isTornLine(text: string, number: number): boolean {
   if (text === "" || parseJson(text) !== undefined) return false;
   const start = '{"type":"log",';

@@ -1,4 +1,4 @@
-// Reads the parts of runs from log lines. Throws a TypeError for an invalid field; the caller adds the line number, as in "Line 7 has an
+// Reads the parts of runs from log lines. Throws a TypeError for an invalid field. The caller adds the line number, as in "Line 7 has an
 // invalid index".
 
 import { isRecord, listOf } from "../../core/kit.ts";

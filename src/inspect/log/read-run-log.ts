@@ -92,7 +92,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // An inner wrapper has reported the same attempt again. Its provider is the one that really answers, so it replaces the outer one's.
+    // An inner wrapper has reported the same attempt again. Its provider is the one that actually answers, so it replaces the outer one's.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -295,7 +295,7 @@ class RunBuilder {
 
 /**
  * Reads a run log from a file, even while runs are writing it. Ignores an incomplete last line. Rejects with LoopError
- * "log-damaged", with the number of the line, if the file is not a run log, was changed, or has a newer version. Also rejects
+ * "log-damaged", which gives the line number, if the file is not a run log, was changed, or has a newer version. Also rejects
  * with file system errors.
  *
  * @example

@@ -11,10 +11,10 @@ export interface RunPageLog {
 
 /**
  * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it contains all of its code, and its
- * Content Security Policy prevents it from loading anything. Text from models and tools is never interpreted as HTML. If there are several logs,
- * the page begins with a list of all runs, and can compare two runs.
+ * Content Security Policy prevents it from loading anything. Text from models and tools is never interpreted as HTML. If there are several
+ * logs, the page begins with a list of all runs, and can compare two runs.
  *
- * The page contains the whole logs, so give it only to people who may read them.
+ * The page contains the complete logs, so give it only to people who may read them.
  *
  * Throws LoopError "invalid-option" if `logs` has the wrong form. A damaged log is reported on the page itself.
  *
@@ -47,7 +47,7 @@ async function insert(data: PageData, texts: readonly string[]): Promise<string>
   return template.replace(dataMark, () => inserted);
 }
 
-/** Escapes "<", so that a string cannot end its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
+/** Escapes "<", so that a string cannot close its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
 function toData(id: string, type: string, text: string): string {
   return `<script type="${type}" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 }

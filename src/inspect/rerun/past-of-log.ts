@@ -246,7 +246,7 @@ interface Given {
 }
 
 /**
- * Returns the messages that the run began with. A rerun's log contains no requests of repeated iterations, so for it, returns the
+ * Returns the messages that the run began with. A rerun's log contains no requests for repeated iterations, so for a rerun, returns the
  * messages before the output of iteration 0.
  */
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {
@@ -338,7 +338,7 @@ interface Around {
   /** The earlier streams of the same message, before a continuation. */
   readonly before: readonly LoggedIteration[];
   readonly from: number;
-  /** True if the service refused the request as too long, so that a compaction followed. */
+  /** True if the service rejected the request as too long, which caused a compaction. */
   readonly isRefused: boolean;
 }
 

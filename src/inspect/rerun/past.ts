@@ -43,8 +43,8 @@ export function unknownIteration(
 }
 
 /**
- * Finds the user messages that were added before each iteration. The transcript has, for each iteration, the assistant message if
- * it has content, then the results, and then the messages that were added.
+ * Finds the user messages that were added before each iteration. For each iteration, the transcript contains the assistant message if it
+ * has content, then the results, and then the added messages.
  */
 export function findAdded(
   past: readonly PastIteration[],

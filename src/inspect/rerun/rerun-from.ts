@@ -299,7 +299,7 @@ const pointChecks: Checks<RerunPoint> = {
  * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
  * names the iteration to choose instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
  * first run's `runId`. Also rejects like `readRunLog` or `inspectJournal`. If the options would end the new run before the
- * iteration, for example by a lower limit, the new run rejects with "rerun-refused".
+ * iteration, for example because of a lower limit, the new run rejects with "rerun-refused".
  *
  * @example
  * const options = await rerunFrom("run.jsonl", { iteration: 3 }, { provider: other, tools, system: "Be brief." });
@@ -373,7 +373,7 @@ function withPast(given: readonly unknown[], { compactions, contextItems }: Past
     ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
     ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
   ];
-  // Inserts it after masking and handoffs, because a summary covers the messages that they have left.
+  // Inserts it after masking and handoffs, because a summary covers the messages that remain after both.
   const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
   return given.toSpliced(place, 0, ...added);
 }
@@ -384,7 +384,7 @@ function warnsOfLoops(middleware: unknown): boolean {
 
 /**
  * Returns the new run's limits. A limit from the log is used only if it is lower than the default, because the log may have
- * been edited. If the caller does not set `maxIterations`, this limit is raised until iteration `from` can run.
+ * been edited. If the caller does not set `maxIterations`, it is raised far enough for iteration `from` to run.
  */
 function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<LoopOptions, "limits">): LoopOptions["limits"] {
   const known = Object.entries(limitRules).flatMap(([name, { fallback }]) => {

@@ -4,13 +4,13 @@ import type { RunLog } from "../../shared/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
 import { logIdHeader, type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
-/** A log on the page. `log` is undefined until its first lines have arrived, and if it cannot be read. */
+/** A log on the page. `log` is undefined until its first lines have arrived, and stays undefined if it cannot be read. */
 export interface LoadedLog {
   readonly name: string;
   readonly log?: RunLog | undefined;
   readonly problem?: string | undefined;
   readonly isLive: boolean;
-  /** True while the server of a live log does not answer. */
+  /** True while the server of a live log is not answering. */
   readonly isOffline?: boolean | undefined;
 }
 
@@ -24,7 +24,7 @@ export function readPageData(): PageData {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `show` with a log's states: once for a log in the page, and up to four times a second for a log from the server. */
+/** Calls `show` with a log's states: once for a log embedded in the page, and up to four times a second for a log from the server. */
 export async function loadLog({ name, element, url }: PageLog, show: ShowLog): Promise<void> {
   let reader = new LogReader();
   try {
@@ -61,7 +61,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
 
 const showMs = 250;
 
-/** Returns a function that calls `show` with the latest value, at most once in `showMs`. */
+/** Returns a function that calls `show` with the latest value, at most once every `showMs` milliseconds. */
 function limitRate<T>(show: (value: T) => void): (value: T) => void {
   let last = -Infinity;
   let next: T | undefined;

@@ -152,7 +152,7 @@ function sortRows(rows: readonly Row[], order: Order | undefined): readonly Row[
   return [...rows].sort((one, other) => sign * compare(one.cells[order.name].value, other.cells[order.name].value));
 }
 
-/** The statuses that have their own colour. A run without an end is "open". */
+/** The statuses that have their own color. A run without an end is "open". */
 const colouredStatuses = new Set(["completed", "error", "timeout", "rejected", "suspended", "open"]);
 
 function toRow({ name, run, hasDates, href }: ListedRun, index: number): Row {

@@ -76,7 +76,7 @@ interface VisibleRows {
   readonly width: number;
 }
 
-/** Computes the visible rows from the scroll position, because all rows have the same height. */
+/** Computes the visible rows from the scroll position. This works because all rows have the same height. */
 function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows {
   const [rows, setRows] = useState<VisibleRows>({ first: 0, end: 0, width: 500 });
   useViewChanges(scroller, ({ scrollTop, clientHeight, clientWidth: width }) => {

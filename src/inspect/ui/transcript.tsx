@@ -108,7 +108,7 @@ function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
     const { top, bottom } = range.getBoundingClientRect();
     const view = scroller.getBoundingClientRect();
     if (top < view.top + 40 || bottom > view.bottom - 40) scroller.scrollTop += top - view.top - view.height / 3;
-    // Scrolls again in the next frames, because newly measured entries may move the hit.
+    // Scrolls again in the next few frames, because newly measured entries may move the hit.
     if (frame < 4) requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -119,7 +119,7 @@ function textOfHit(entry: Entry, { piece }: Hit): string {
   return formatValue(piecesOf(entry).find(({ id }) => id === piece)?.value ?? "");
 }
 
-/** The maximum number of highlighted hits, which is more than a screen shows. */
+/** The maximum number of highlighted hits. A screen shows fewer. */
 const maxRanges = 2000;
 
 function highlightAll(root: HTMLElement, pattern: RegExp | undefined): void {

@@ -11,7 +11,7 @@ type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
-/** How often the cache breaks of a live run are searched for again, in milliseconds. */
+/** How often to search a live run for cache breaks again, in milliseconds. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {

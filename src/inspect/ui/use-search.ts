@@ -16,7 +16,7 @@ const idle: Search = { pattern: undefined, hits: [], isDone: true };
 const typingMs = 120;
 const showEachMs = 150;
 
-/** Searches when the query changes. The next search finds entries that a live run has added. */
+/** Searches when the query changes. Entries that a live run adds later are found only by the next search. */
 export function useSearch(query: string, entries: readonly Entry[]): Search {
   const [found, setFound] = useState({ query: "", search: idle });
   useEffect(() => {
@@ -57,7 +57,7 @@ export function patternOf(query: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }
 
-/** Adds the found places to `hits`. Yields after each entry, so that the caller can pause. */
+/** Adds each match to `hits`. Yields after each entry, so that the caller can pause. */
 export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<void, void> {
   for (const entry of entries) {
     const texts = [{ id: "title", value: titleOf(entry) as unknown }, ...piecesOf(entry)];

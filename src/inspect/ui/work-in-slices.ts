@@ -1,4 +1,4 @@
-/** The length of a slice, in milliseconds. Between two slices, the page can react to its reader. */
+/** The length of a slice, in milliseconds. Between two slices, the page can respond to the reader. */
 const sliceMs = 12;
 
 /** Calls `steps.next` in slices until they are done, and `onSlice` after each slice. Returns a function that stops the work. */

@@ -10,7 +10,7 @@ export type RecordedRun = NonNullable<Awaited<ReturnType<typeof readRecords>>>;
 
 export type WatchRun = NonNullable<Parameters<typeof readRecords>[1]>;
 
-/** A run whose records are read. */
+/** A run whose records are being read. */
 export type RecordedPlace = Parameters<WatchRun>[0];
 
 /** A tool call without an outcome. */
@@ -46,7 +46,7 @@ export interface JournalInspection {
   readonly costUSD: number | undefined;
   /** The sum of the known costs in USD. The run has cost at least this much, even if `costUSD` is undefined. */
   readonly knownCostUSD: number;
-  /** The number of iterations so far. Iterations that do not count towards `maxIterations` are not included. */
+  /** The number of iterations so far. Iterations that do not count toward `maxIterations` are not included. */
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;

@@ -38,7 +38,7 @@ export interface CutRules {
 }
 
 export interface Cut extends Omit<CompactedMessages, "summary"> {
-  /** The indexes of the messages that the new summary replaces, without those that the earlier summary already replaces. */
+  /** The indexes of the messages that the new summary replaces, except those that the earlier summary already replaces. */
   readonly replaced: readonly number[];
   readonly tokens: number;
 }
@@ -207,7 +207,7 @@ interface Settings extends CompactionOptions {
  * contain the summary in place of the old messages. The transcript and the journal keep all messages.
  *
  * A summary never replaces the system text, pinned messages, the user's last message, waiting calls, or the latest messages up to `keep`.
- * A call and its result stay together. The summary is a journal step, and its usage and cost count towards the run's limits. A
+ * A call and its result stay together. The summary is a journal step, and its usage and cost count toward the run's limits. A
  * long conversation is summarized in parts, so that no summary request is too long. If the summary fails, or is not shorter than the
  * old messages, requests keep the old messages. The events are `compaction-start` and `compaction-end`.
  *
@@ -313,7 +313,7 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
 interface Shown {
   readonly messages: readonly Message[];
   readonly earlier: CompactedMessages | undefined;
-  /** The filtered messages, if the current agent sees such messages. `messages` are then these messages. */
+  /** How the agent's handoff filtered `messages`. Undefined if the current agent sees all messages. */
   readonly filtered?: FilteredMessages | undefined;
 }
 
@@ -343,7 +343,7 @@ function shorten(
 }
 
 /**
- * Returns the tokens of the next request: the usage that the service reported for the previous request, plus an estimate of the
+ * Returns the number of tokens in the next request: the usage that the service reported for the previous request, plus an estimate of the
  * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is
  * about a different agent and the current agent sees fewer messages.
  */
@@ -409,7 +409,7 @@ interface PartFacts {
 }
 
 /**
- * Returns the maximum tokens from the conversation in one summary request. Estimates are often too low, so half of a known
+ * Returns the maximum number of conversation tokens in one summary request. Estimates are often too low, so half of a known
  * window stays free. Without a known window, the maximum is the size of the next request, or a quarter of that size if the
  * service has refused the previous request as too long.
  */

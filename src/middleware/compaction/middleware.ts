@@ -32,7 +32,7 @@ interface LastCompaction {
 /** The messages that an agent sees if its handoff filters the earlier messages. */
 export interface FilteredMessages {
   readonly messages: readonly Message[];
-  /** The number of messages that the filter left, at the beginning of `messages`. */
+  /** The number of messages that the filter kept, at the beginning of `messages`. */
   readonly left: number;
   /** The number of transcript messages that the filter got. */
   readonly before: number;
@@ -46,7 +46,7 @@ export interface CompactionFacts {
   readonly transcript: readonly Message[];
   /** The transcript as the model gets it, without masked results. */
   readonly messages: readonly Message[];
-  /** The filtered messages, if the current agent sees such messages. */
+  /** The filtered messages, if the current agent does not see all messages. */
   readonly filtered?: FilteredMessages | undefined;
   readonly earlier: CompactedMessages | undefined;
   readonly streams: readonly StreamResult[];
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // Not if the run was stopped during the summary, because the next stream then ends the run.
+              // Skips this if the run was stopped during the summary, because the next stream then ends the run.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);

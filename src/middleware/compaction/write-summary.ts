@@ -193,7 +193,7 @@ export function toError(message: string): PlainError {
 
 const maxValueLength = 4_000;
 
-/** The maximum length of a tool name, in characters. Names are cut because a model can call a tool by any name. */
+/** The maximum length of a tool name, in characters. Long names are cut, because a model can make up a name of any length. */
 const maxNameLength = 100;
 
 /**

@@ -28,7 +28,7 @@ interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
   /**
-   * Returns the matched words, or undefined without a match. A trigger that always matches returns an empty string. `text` must
+   * Returns the matched words, or undefined if there is no match. A trigger that always matches returns an empty string. `text` must
    * be a result of `readText`.
    */
   find(text: string, budget: SearchBudget): string | undefined;

@@ -54,7 +54,7 @@ interface ReadVerdict {
   readonly spent?: CheckSpending | undefined;
 }
 
-/** Reads a check's verdict. Throws if it is invalid, because a check with a misspelt "refuse" would otherwise pass everything. */
+/** Reads a check's verdict. Throws if it is invalid, because a check with a misspelled "refuse" would otherwise pass everything. */
 function readVerdict(value: unknown, mayRewrite: boolean): ReadVerdict {
   const { kind, text, reason, info, spent } = isRecord(value) ? value : {};
   const facts = { reason: textOrNone(reason), spent: readSpending(spent) };

@@ -62,7 +62,7 @@ export interface OutputCheck<Context = unknown> {
 }
 
 /**
- * A check for a tool call. It runs after the arguments were validated, and before `approve`. If `approve` or a
+ * A check for a tool call. It runs after the arguments are validated, and before `approve`. If `approve` or a
  * decision edits the arguments, the check runs again before the edited arguments are validated.
  */
 export interface ToolCheck<Context = unknown> {
@@ -82,7 +82,7 @@ export interface CheckSpending {
 }
 
 interface Spending {
-  /** The tokens that the check used. They count towards the run's usage, cost and limits. Default: none. */
+  /** The tokens that the check used. They count toward the run's usage, cost and limits. Default: none. */
   readonly spent?: CheckSpending | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Middleware that checks tool calls. A message's tools start only after all its calls were checked, because a check may end the run.
+// Middleware that checks tool calls. A message's tools start only after all its calls have been checked, because a check may end the run.
 
 import {
   type ApprovalDecision,

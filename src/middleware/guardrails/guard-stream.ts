@@ -56,7 +56,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // Requests the first chunk before the input checks end, so that they do not delay the request.
+    // Requests the first chunk before the input checks finish, so that they do not delay the request.
     const first = readNext(source);
     if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
     const gate = createGate?.(call);

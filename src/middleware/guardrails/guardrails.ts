@@ -35,7 +35,7 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks a run's input, output and tool calls. Put it before `approve`: then a refused call needs no approval. In events and
+ * Checks a run's input, output and tool calls. Put it before `approve`, so that a refused call needs no approval. In events and
  * results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request that has new user messages, such as the first. Until all checks have passed, no part of
@@ -44,8 +44,8 @@ const ofOutput: Checks<OutputCheck> = {
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call. Arguments that an approval has edited are checked again.
  *
- * A check that throws or takes longer than `timeouts.callbackMs` blocks content like a refusal, and ends the run as `hook-failed`. If a tool
- * check fails, only the checked call fails, with the outcome `approval-failed`.
+ * A check that throws or takes longer than `timeouts.callbackMs` blocks content like a refusal, and ends the run as `hook-failed`. If a
+ * tool check fails, only the checked call fails, with the outcome `approval-failed`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -56,7 +56,7 @@ const ofOutput: Checks<OutputCheck> = {
  * await runToolLoop({ provider, messages, middleware: [guard] });
  */
 export function guardrails<Context = unknown>(options: GuardrailOptions<Context>): Middleware {
-  // Safe cast: checks get the run's option `context`, which the caller declares to be a `Context`.
+  // Safe cast: checks receive the run's `context` option, which the caller declares to be a `Context`.
   return createGuardrails(options as GuardrailOptions);
 }
 

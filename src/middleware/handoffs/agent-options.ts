@@ -1,4 +1,4 @@
-// Options of one agent in a handoff.
+// Options for one agent in a handoff.
 
 import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../../core/index.ts";
 import type { HistoryFilter } from "./filter-history.ts";

@@ -199,7 +199,7 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
   startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
 }
 
-/** Throws for an unknown tool name, because an agent would otherwise silently lack a tool whose name is misspelt. */
+/** Throws for an unknown tool name, because an agent would otherwise silently lack a tool whose name is misspelled. */
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;

@@ -47,7 +47,10 @@ export async function* askForAnswer(
   }
 }
 
-/** Returns the messages for the answer, with the tool results at the end. If the model continues its last message, they come before it. */
+/**
+ * Returns the messages for the answer, with the tool results at the end. If the model continues its last message, the results come before
+ * that message.
+ */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);

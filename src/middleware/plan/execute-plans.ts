@@ -18,7 +18,7 @@ export interface PlanExecutorContext extends Pick<
   readonly callIds: readonly string[];
   /** The idempotency keys of the calls, in the order of the commands. */
   readonly idempotencyKeys: readonly string[];
-  /** Reports that the commands are still running, so that `idleTimeoutMs` of each call starts again. */
+  /** Reports that the commands are still running, so that each call's `idleTimeoutMs` starts over. */
   heartbeat(): void;
 }
 
@@ -42,9 +42,9 @@ export type PlanExecutor = (plan: {
 }) => readonly ExecutedCommand[] | PromiseLike<readonly ExecutedCommand[]>;
 
 /**
- * Runs the commands of plans with `executor` instead of their tools. Called once for all commands in an iteration that may run, after
- * their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls to agent
- * tools and other durable tools. Tools with `eager` do not begin while their message streams.
+ * Runs the commands of plans with `executor` instead of their tools. `executor` is called once per iteration, with all commands that may
+ * run, after their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls to
+ * agent tools and other durable tools. Tools with `eager` do not begin while their message streams.
  *
  * Throws LoopError "invalid-option" if `executor` is not a function.
  *
@@ -111,7 +111,7 @@ interface Arrival extends PlacedCommand {
 /** Calls the executor when all calls that may run have arrived. Does not wait for calls that the run refuses or cuts off. */
 class CommandBatch {
   readonly #executor: PlanExecutor;
-  /** The calls that may run and have not ended. */
+  /** The calls that may run and have not finished. */
   readonly #open = new Set<string>();
   /** The open calls that the batch waits for, because the executor is not running them yet. */
   readonly #expected = new Set<string>();

@@ -29,7 +29,7 @@ export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Reads a string. A missing or null one becomes "", because models often omit fields. */
+/** Reads a string. A missing or null value becomes "", because models often omit fields. */
 const text = z
   .string()
   .trim()

@@ -158,8 +158,8 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    // Turns abilities off that need more than the plan, because only the plan is used from the service's answer, and the prompt describes
-    // the tools.
+    // Turns off abilities that need more than the plan, because only the plan in the service's answer is used, and the prompt describes the
+    // tools.
     compacts: undefined,
     searchesTools: undefined,
     structuresOutput: undefined,

@@ -1,4 +1,4 @@
-// Types for measurements of the prompt cache, which a run reports in events and in its result.
+// Types for prompt cache measurements, which a run reports in events and in its result.
 
 import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../../core/index.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
@@ -9,10 +9,10 @@ export type PromptCacheUse = NonNullable<LoopResult["cache"]>;
 /** Digests of a run's final request. The next run compares its first request with them. JSON data of at most a few KB. */
 export type LastRequest = NonNullable<PromptCacheUse["last"]>;
 
-/** A request that does not begin like the previous request to the same model. */
+/** A request that begins differently from the previous request to the same model. */
 export type PromptCacheBreak = PromptCacheUse["breaks"][number];
 
-/** A reason why a request does not begin like the previous request. */
+/** A reason why a request begins differently from the previous one. */
 export type CacheBreakCause = PromptCacheBreak["cause"];
 
 /** The requests of one stream, and the money that the prompt cache saved. */
@@ -25,7 +25,7 @@ export type RequestPrefix = StreamCache["requests"][number];
 export type PartDigest = LastRequest["tools"][number];
 
 /**
- * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
+ * Measures how much of each request repeats the beginning of the previous one. Created by `watchPromptCache` from
  * `turnwright/middleware`.
  */
 export interface PromptCacheWatch extends Middleware {

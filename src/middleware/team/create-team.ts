@@ -45,7 +45,7 @@ export interface TeamMember extends MemberOptions {
   /** The member's system text. */
   readonly system: string;
   /**
-   * The schema of a task. Default: an object with a string `task`. The member gets `task` as its message. If the call has other
+   * The schema of a task. Default: an object with a `task` string. The member gets `task` as its message. If the call has other
    * arguments, the member gets all arguments as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
@@ -65,7 +65,7 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: M;
   /**
-   * The lead's limits. All members' tokens, cost, tool calls and time count towards these limits. Default: the
+   * The lead's limits. All members' tokens, cost, tool calls and time count toward these limits. Default: the
    * defaults of `runToolLoop`.
    */
   readonly limits?: LoopLimits | undefined;
@@ -142,9 +142,9 @@ const taskSchema = {
  *
  * `limits` are shared: a run counts its nested runs' tokens, cost, tool calls and time. Each task's result is a
  * `MemberReport`. A member that fails or reaches a limit does not end the lead's run: the report contains the member's status and its text
- * so far. If the lead has `finalAnswer({ reserve })`, members leave the reserve to it.
+ * so far. If the lead has `finalAnswer({ reserve })`, members leave the reserve to the lead.
  *
- * The tasks for `maxTasks` are counted separately for each run of the lead. The team remembers the counts of the 1,000 runs that
+ * `maxTasks` applies to each run of the lead separately. The team remembers the counts of the 1,000 runs that
  * most recently started a task.
  *
  * Throws LoopError "invalid-option", "unknown-option" or "invalid-tool" if an option is invalid.

@@ -6,7 +6,7 @@ import type { EndReason, LoopEvent, LoopStatus } from "../../core/index.ts";
 /** A run in a `RunTree`. */
 export interface RunNode {
   readonly runId: string;
-  /** The name of the tool whose call contains the run. For the outermost run, the option `name`. */
+  /** The name of the tool whose call contains the run. For the outermost run, the `name` option. */
   readonly name: string;
   /** The first string in the arguments of the call that contains the run. Undefined for the outermost run. */
   readonly task: string | undefined;
@@ -14,7 +14,7 @@ export interface RunNode {
   readonly state: "working" | LoopStatus;
   /** Why the run ended. Undefined while it is running. */
   readonly reason: EndReason["kind"] | undefined;
-  /** The names of the running tools, without calls that contain nested runs. */
+  /** The names of the running tools, except those whose calls contain nested runs. */
   readonly tools: readonly string[];
   /** The tokens used so far, including nested runs. */
   readonly tokens: number;

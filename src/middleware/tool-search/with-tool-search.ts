@@ -45,7 +45,7 @@ interface Group {
 }
 
 /**
- * Returns the definition of `find_tools`, whose description lists the names of the deferred tools as far as they fit. The JSON of
+ * Returns the definition of `find_tools`, whose description lists as many names of deferred tools as fit. The JSON of
  * the definition has at most `maxTokens` estimated tokens.
  */
 function describeFinder(definition: ToolDefinition, deferred: readonly ToolDefinition[], maxTokens: number): ToolDefinition {
@@ -239,8 +239,8 @@ export interface ToolSearchOptions {
   /** The maximum number of tools that one search finds and loads. From 1 to 50. Default 5. */
   readonly maxResults?: number | undefined;
   /**
-   * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists the names of the deferred
-   * tools as far as they fit. Of the names that do not fit, it mentions only the number. At least 300. Default 1,500.
+   * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists as many names of deferred
+   * tools as fit. It mentions only the number of the others. At least 300. Default 1,500.
    */
   readonly maxTokens?: number | undefined;
 }

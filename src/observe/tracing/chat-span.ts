@@ -98,7 +98,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // The provider that answered, which may be inside another one, such as `withFallback`.
+      // The provider that answered, which may be wrapped in another one, such as `withFallback`.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),

@@ -164,7 +164,10 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** Removes undefined attributes, and credentials in names and ids: for example, a program may pass a key where a model name belongs. */
+/**
+ * Removes undefined attributes, and removes credentials from names and ids. For example, a program may pass a key where a model name
+ * belongs.
+ */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).flatMap(([name, value]): [string, AttributeValue][] => {

@@ -164,9 +164,9 @@ export class RunTrace implements RunObserver {
   #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
-  /** Ids of calls that an earlier execution started and that have not ended. Such a call may continue in this execution. */
+  /** Ids of calls that an earlier execution started but that have not finished. Such a call may continue in this execution. */
   readonly #recalled = new Set<string>();
-  /** The arguments of the current iteration's calls, for the spans of calls that do not start. Empty without content. */
+  /** The arguments of the current iteration's calls, for the spans of calls that do not start. Empty unless content is captured. */
   readonly #args = new Map<string, Json>();
   #agent: string | undefined;
   #continuation = 0;

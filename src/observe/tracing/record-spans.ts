@@ -88,7 +88,7 @@ class ExecutionPlayer {
   readonly #ports: PlayPorts;
   readonly #observer: RunObserver;
   #stream: StreamObserver | undefined;
-  /** The tool names of the calls that have started and not ended, by call id. */
+  /** The tool names of the calls that have started but not finished, by call id. */
   readonly #open = new Map<string, string>();
   readonly #played = new Set<string>();
   /** The ids of the calls that an earlier execution started. */

@@ -11,18 +11,18 @@ export interface AdapterOptions {
   /** The name of the API family, which policies such as `preToolText` can depend on. Default: none. */
   readonly family?: string | undefined;
   /**
-   * Maps additional finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
+   * Maps the service's additional finish reasons to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
    * entries take precedence over the built-in ones. Default: none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
-   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is compared with the
-   * error's message. These entries take precedence over the built-in ones. Default: none.
+   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is matched against
+   * the error's message. These entries take precedence over the built-in ones. Default: none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
-/** An adapter's options after defaults were added. The options in `Name` have defaults. */
+/** An adapter's options with defaults filled in. The options in `Name` have defaults. */
 export type Settled<Options, Name extends keyof Options> = Omit<Options, Name> & {
   readonly [Each in Name]-?: Exclude<Options[Each], undefined>;
 };
@@ -49,7 +49,7 @@ export function refuseBare(value: unknown, [, fits]: Check, [name, write]: reado
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
 
-/** The checks of `AdapterOptions`, and of the options `id`, `model` and `structuredOutput`, which all adapters also have. */
+/** The checks for `AdapterOptions`, and for the options `id`, `model` and `structuredOutput`, which all adapters also have. */
 export const adapterChecks: Checks<
   AdapterOptions & { readonly id?: string; readonly model: string; readonly structuredOutput?: boolean }
 > = {

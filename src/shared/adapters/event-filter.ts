@@ -45,7 +45,7 @@ export class EventTail {
 /** The maximum length of an event without data. The limit keeps the work proportional to the length of the stream. */
 const maxHeldLength = 4_096;
 
-/** Matches a line with data. A colon at its beginning starts a comment, not JSON. */
+/** Matches a line with data. Data that begins with a colon is a comment, not JSON. */
 const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
 
 /** Matches the lines that an event without data may contain. */

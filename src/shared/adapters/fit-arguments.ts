@@ -8,7 +8,7 @@ import { mapItems } from "./well-formed.ts";
 /**
  * Returns a call's arguments in the form that the tool's schema describes. Changes only values that the schema cannot accept:
  *
- * - A string that contains JSON becomes that JSON value, if the schema accepts its type but no string. Claude writes arrays in this way
+ * - A string that contains JSON becomes that JSON value, if the schema accepts its type but not strings. Claude writes arrays this way
  *   (github.com/anthropics/claude-code/issues/86459).
  * - An optional property that is null is removed, if the schema does not accept null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).

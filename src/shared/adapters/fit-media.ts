@@ -67,7 +67,7 @@ interface Measured {
 }
 
 /**
- * Creates a function that adapts a request's images and files. It replaces each one that the service refuses with text that tells the model
+ * Creates a function that adapts a request's images and files. Each one that the service refuses is replaced with text that tells the model
  * what is missing and why. If all of them together exceed a limit, it replaces the oldest.
  *
  * Throws ProviderError `bad-request` instead for an image or a file in a new user message.
@@ -200,8 +200,8 @@ function findExcess(all: readonly Measured[], { maxCount, maxTotal, many }: Medi
 }
 
 /**
- * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes at least a quarter of `most`
- * together: if each request removed one more, no request could use the prompt cache.
+ * Returns how many of the first weights to remove, so that the rest add up to at most `most`. Removes at least a quarter of `most` at a
+ * time: if each request removed one more item, no request could use the prompt cache.
  */
 function countExcess(weights: readonly number[], most: number): number {
   const step = most / 4;

@@ -79,7 +79,7 @@ interface Conversion {
 }
 
 interface SchemaPlace {
-  /** The nesting of this schema. It is limited, so that a schema that refers to itself is refused. */
+  /** The nesting level of this schema. Limited, so that a schema that refers to itself is refused. */
   readonly level: number;
   readonly depth: number;
 }

@@ -13,7 +13,7 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
  * Returns the last chunks of a stream that ends with an error, or undefined if the error itself is enough.
  *
  * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both must end the stream in the same
- * way, so that no other provider gets a filtered prompt, and the model is asked to make the call again.
+ * way, so that a filtered prompt is not sent to another provider, and the model is asked to repeat a malformed call.
  */
 function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
   const read = toProviderError(error);
@@ -164,7 +164,7 @@ class Patience {
 
   /**
    * Returns the next event, or undefined if a finished answer has been silent for too long. The limit starts when this method is
-   * called, so the time in which the consumer processes a chunk does not count.
+   * called, so the time the consumer takes to process a chunk does not count.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();

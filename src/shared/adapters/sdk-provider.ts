@@ -28,15 +28,16 @@ import { wrapReader } from "./wrap-reader.ts";
  * an answer that only explains the format may end with the mark itself.
  */
 const closings: readonly RegExp[] = [
-  // Ends a call as written by DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
-  // github.com/AgentFlocks/flocks/pull/687).
+  // Matches the end of a call as DeepSeek V4 writes it (github.com/sgl-project/sglang/issues/40236,
+  // github.com/TokenRhythm/opensquilla/issues/985, github.com/AgentFlocks/flocks/pull/687).
   /<\/ ?[|｜]{1,2} ?DSML ?[|｜]{1,2} ?\w+>$/,
-  // Ends a call as written by Kimi (github.com/NousResearch/hermes-agent/issues/24534, github.com/MoonshotAI/Kimi-K2/issues/89).
+  // Matches the end of a call as Kimi writes it (github.com/NousResearch/hermes-agent/issues/24534,
+  // github.com/MoonshotAI/Kimi-K2/issues/89).
   /[>}\n]\s*<\|tool_calls?(?:_section)?_end\|>$/,
-  // Ends a call as written by MiniMax (github.com/MiniMax-AI/MiniMax-M2.5/issues/10, github.com/MiniMax-AI/MiniMax-M3/issues/31,
-  // github.com/NousResearch/hermes-agent/issues/35935).
+  // Matches the end of a call as MiniMax writes it (github.com/MiniMax-AI/MiniMax-M2.5/issues/10,
+  // github.com/MiniMax-AI/MiniMax-M3/issues/31, github.com/NousResearch/hermes-agent/issues/35935).
   /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
-  // Ends a call as written by Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
+  // Matches the end of a call as Qwen and GLM write it (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
   /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
   // Matches the end of a call as gpt-oss writes it (github.com/lablup/mlxcel/issues/654).
   /[}\n]\s*<\|call\|>$/,
@@ -162,7 +163,7 @@ export function pushError(error: unknown, out: ModelChunk[]): void {
 function readErrorText(error: unknown): ProviderError {
   const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
   const found = toProviderError({ error: said });
-  // The unknown error comes from a service, not from a mistake in the program, so it counts as a server error, which may be retried.
+  // An unknown error here comes from a service, not from a mistake in the program, so it counts as a server error, which may be retried.
   return found.code === "server" ? providerError("server", found.message) : found;
 }
 
@@ -173,9 +174,8 @@ export interface MetadataReader {
 }
 
 /**
- * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another
- * service or model. A signature is only valid for the model that made it. Returns all items or none, because only some of them
- * would be a different message.
+ * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another service or
+ * model. A signature is only valid for the model that made it. Returns all items or none, because a subset would be a different message.
  */
 export function readOwnItems(
   metadata: ProviderMetadata | undefined,
@@ -200,7 +200,7 @@ export interface RecordedMessage<Item> {
 
 /**
  * Returns true if an assistant message's provider metadata matches its content: the same text, and the same calls in
- * the same order. They differ after the message was edited, after a continuation was cut off, or if a call got a different id. The adapter must
+ * the same order. They differ if the message was edited, a continuation was cut off, or a call got a different id. The adapter must
  * then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
@@ -303,7 +303,7 @@ function isStreamMaker(value: unknown): value is StreamMaker {
 
 /**
  * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
- * stream of events. For example, the body may be an error in JSON, or an HTML page from a proxy, with the status 200. SDKs find no
+ * stream of events. For example, the body may be an error in JSON, or an HTML page from a proxy, with status 200. SDKs find no
  * events in such a body, and report no error.
  */
 export async function checkBody(response: Response, clock: Clock, watch: ByteWatcher = () => {}): Promise<Response> {

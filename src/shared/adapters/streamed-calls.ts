@@ -34,7 +34,7 @@ interface CallFacts {
 
 /**
  * One call. Sends `call-start` once the name is known, then the arguments in pieces, and `call-ready` at the end. Services and gateways may
- * send a call twice, so a call that may be such a copy is sent only when it is complete.
+ * send a call twice, so a call that may be a copy is sent only when it is complete.
  */
 export class StreamedCall {
   readonly key: string;
@@ -43,14 +43,14 @@ export class StreamedCall {
   /** The arguments that have arrived so far. */
   text = "";
   isReady = false;
-  /** The earlier call that this call repeats. The chunks of such a call are not sent. */
+  /** The earlier call that this call repeats. If set, this call's chunks are not sent. */
   first: StreamedCall | undefined;
   /** Text that follows the arguments' last piece. */
   protected readonly closing: string = "";
   readonly #calls: StreamedCalls;
   readonly #isHeld: boolean;
   #isAnnounced = false;
-  /** The number of characters of `text` that were sent. */
+  /** The number of characters of `text` that have been sent. */
   #sent = 0;
 
   constructor(calls: StreamedCalls, key: string, { id, name = "", isHeld = false }: CallFacts = {}) {

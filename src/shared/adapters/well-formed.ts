@@ -43,7 +43,7 @@ export function toWellFormed<Value>(value: Value): Value {
   return isWellFormed(value) ? value : (clean(value) as Value);
 }
 
-/** True if all strings are well-formed, as in almost all values. This separate check allocates nothing. */
+/** True if all strings are well-formed, as they are in almost all values. This separate check allocates nothing. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return isCleanText(value);
   if (typeof value !== "object" || value === null) return true;

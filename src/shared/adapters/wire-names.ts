@@ -120,7 +120,7 @@ export const idRules: { readonly [Name in "chat" | "responses" | "anthropic" | "
 /**
  * Returns a call id that the service accepts. An accepted id is unchanged. Any other id is replaced with its first letters and digits,
  * followed by a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the maximum
- * length that looks like a replaced id is replaced too, so the two never become equal.
+ * length that looks like a replaced id is replaced too, so the two never collide.
  */
 export function toWireId(callId: string, { fits, longest }: IdRule): string {
   const looksMade = callId.length === longest && /_[\da-f]{14}$/.test(callId);
@@ -144,7 +144,7 @@ export const resultsReadText = "I have read the results.";
 export interface NameRules {
   /** Matches the tool names that the service accepts, for example names that begin with a letter. Default: all. */
   readonly toolNames?: RegExp | undefined;
-  /** Matches the names of a tool's parameters that the service accepts. Default: all. */
+  /** Matches the tool parameter names that the service accepts. Default: all. */
   readonly parameterNames?: RegExp | undefined;
 }
 
@@ -197,7 +197,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
 
 type RenameMessages = (messages: readonly Message[], parameters: Parameters) => readonly Message[];
 
-/** Creates a function that renames each message only once while the same parameters are renamed. */
+/** Creates a function that renames each message only once, as long as the renamed parameters stay the same. */
 function createMessageRenamer(named: Rename): RenameMessages {
   let used = "";
   let toMessage = memoize((message: Message) => renameMessage(message, named));

@@ -47,7 +47,8 @@ export function refuseMedia(
 
 /**
  * Converts an image or a file to a provider API's format. If the API does not support it, returns text for the model, because an error
- * would occur again in every later request. Such parts of new user messages do not get here, because `createMediaFitter` refuses them.
+ * would occur again in every later request. Unsupported parts of new user messages never get here, because `createMediaFitter` refuses
+ * them.
  */
 export function writeMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);

@@ -1,5 +1,5 @@
-// Cancels everything that waits in a run. Waiting objects join the run's scope, which is faster than abort listeners on the caller's signal
-// and cannot leak them.
+// Cancels everything that is waiting in a run. Waiting objects join the run's scope, which is faster than abort listeners on the caller's
+// signal and cannot leak them.
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";
@@ -35,7 +35,7 @@ const never = Number.POSITIVE_INFINITY;
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope implements Cancellable {
-  /** The highest-ranking reason that the run was cancelled for so far. Undefined if it was not cancelled. */
+  /** The highest-ranking reason for which the run has been cancelled so far. Undefined if it has not been cancelled. */
   cause: CancelReason | undefined;
   readonly leavesReserve: true | undefined;
   readonly #slots = new Set<Cancellable>();
@@ -59,7 +59,7 @@ export class CancelScope implements Cancellable {
     this.leavesReserve = reserveMs === undefined ? undefined : true;
   }
 
-  /** The number of waiting objects. It is 0 after a run. */
+  /** The number of waiting objects. It is 0 once a run is over. */
   get size(): number {
     return this.#slots.size;
   }
@@ -106,8 +106,8 @@ export class CancelScope implements Cancellable {
   }
 
   /**
-   * Returns a scope that this scope and `signal` cancel, or this scope if there is no signal. Release a new scope after its
-   * work.
+   * Returns a scope that both this scope and `signal` can cancel, or this scope if there is no signal. Release a new scope when its work is
+   * done.
    */
   within(signal: AbortSignal | undefined): CancelScope {
     if (signal === undefined) return this;
@@ -150,7 +150,7 @@ export class CancelScope implements Cancellable {
 
   /**
    * Returns the shortest remaining time of this run and its outer runs, in milliseconds. The reserve of each run is subtracted. With
-   * `isReserved`, only runs with a reserve count. Infinity if no run has a limit.
+   * `isReserved`, only runs that have a reserve are considered. Infinity if no run has a limit.
    */
   leftMs(now: number, isReserved = false): number {
     const own = isReserved && this.#reserveMs === 0 ? never : this.#reserveAt - now;
@@ -185,7 +185,9 @@ export function signalOf(scope: CancelScope): AbortSignal {
   return controller.signal;
 }
 
-/** True after a stop, a kill or an abort. False after an expired time limit or an interrupt, which do not end a run that only waits. */
+/**
+ * True after a stop, a kill or an abort. False after an expired time limit or an interrupt, which do not end a run that is only waiting.
+ */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause !== undefined && rank[cause.kind] >= rank.stop;
 }

@@ -47,7 +47,7 @@ const never = Number.POSITIVE_INFINITY;
 
 /** The time limit for one piece of work, such as a tool call. The time starts when the `Deadline` is created. */
 export class Deadline implements Cancellable {
-  /** True after `end`, and after `race` has ended without a value. */
+  /** True after `end` was called, and after `race` has ended without a value. */
   isOver = false;
   readonly limits: DeadlineLimits;
   readonly #ports: DeadlinePorts;

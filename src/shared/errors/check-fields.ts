@@ -112,7 +112,7 @@ export function checkFields(group: string, value: unknown, fields: Fields): void
   const ruleOf = (name: string): Rule | undefined => fields[Object.hasOwn(fields, name) ? name : "*"];
   const names = Object.keys(value);
   for (const name of names) if (ruleOf(name) === undefined) throw unknownOption(name, group, fields);
-  // Adds the names of the needed fields, because a getter of a class is not an own field.
+  // Adds the names of the required fields, because a class's getter is not an own field.
   for (const name of new Set([...names, ...neededIn(fields)])) {
     const rule = ruleOf(name);
     if (rule !== undefined) checkField(pathOf(group, name), value[name], rule);

@@ -124,7 +124,7 @@ interface Upstream {
   readonly name?: unknown;
 }
 
-/** Returns another service's error from a gateway's error. */
+/** Extracts another service's error from a gateway's error. */
 function upstreamOf({ metadata, value, external_model_error: external, ...body }: UnknownRecord): Upstream {
   // OpenRouter's form of an upstream error (openrouter.ai/docs/api/errors, github.com/open-webui/computer/issues/293).
   if (isRecord(metadata)) return { body: metadata.raw, name: metadata.provider_name };

@@ -6,7 +6,7 @@ import { type BodyFacts, noteStatus, noteWords, pageTitle, parseBody, readReason
 import { headerOf, readRetryAfter, readResetTime, readWait } from "./retry-times.ts";
 
 export interface ErrorFacts {
-  /** The service's reason, otherwise the error's message. It may contain credentials. */
+  /** The service's reason, or else the error's message. It may contain credentials. */
   readonly message: string;
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */

@@ -90,7 +90,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "rate-limit",
     patterns: [
-      // OpenRouter: requests in progress use up the budget, and the header `retry-after` says when they end.
+      // OpenRouter: requests in progress use up the budget, and the `retry-after` header says when they end.
       /^openrouter_in_flight_budget$/,
       // DashScope reports a per-minute limit in the wording of OpenAI's quota error (github.com/can1357/oh-my-pi/issues/8496).
       /exceeded your current quota.{1,200}error-code#token-limit/i,

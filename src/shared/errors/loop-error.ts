@@ -66,7 +66,7 @@ export interface LoopErrorDetails {
   };
   /**
    * Another process is writing the journal. `host` is the machine of that process. `isVisible` is false if that process runs in
-   * another container or on another machine. It is then unknown whether that process still runs.
+   * another container or on another machine. It is then unknown whether that process is still running.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -84,7 +84,7 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A file or a string cannot be used as a run log. `line`, counted from 1, is the wrong line. `path` is "run log" for a string. */
+  /** A file or a string cannot be used as a run log. `line`, counted from 1, is the invalid line. `path` is "run log" for a string. */
   readonly "log-damaged": {
     readonly path: string;
     readonly line?: number | undefined;
@@ -93,7 +93,7 @@ export interface LoopErrorDetails {
   /** A run cannot be repeated from `iteration`. In the message, `problem` comes directly after the iteration. */
   readonly "rerun-refused": { readonly iteration: number; readonly problem: string };
   /**
-   * Another process has opened the journal of this run in the database, and continues the run. This process can no longer add records. To
+   * Another process has opened this run's journal in the database, and is continuing the run. This process can no longer add records. To
    * show the run, read its journal or its log.
    */
   readonly "journal-lost": { readonly runId: string };
@@ -115,8 +115,8 @@ export interface LoopErrorDetails {
     readonly partial?: PartialResult | undefined;
   };
   /**
-   * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. With any other error
-   * from a journal, the run rejects with that error itself, which also gets the (non-enumerable) field `details.partial`.
+   * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. For any other error from
+   * a journal, the run rejects with that error itself, which also gets the (non-enumerable) `details.partial` field.
    */
   readonly "journal-failed": {
     readonly verb: "close" | "step" | "all" | "replays" | "has" | "read";

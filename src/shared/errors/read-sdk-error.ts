@@ -46,7 +46,7 @@ export function toProviderError(thrown: unknown): ProviderError {
 const vague: ReadonlySet<ProviderErrorCode> = new Set(["bad-request", "server"]);
 
 /**
- * Classifies an error. Servers behind a proxy report a context that is too long with 503 or 529
+ * Classifies an error. Servers behind a proxy use 503 or 529 to report a context that is too long
  * (github.com/NousResearch/hermes-agent/pull/56292).
  */
 function classify(facts: ErrorFacts): ErrorVerdict {

@@ -4,7 +4,7 @@ import { isRecord, type UnknownRecord } from "../guards.ts";
 import { listOf, recordOf, textOf } from "../plain-error.ts";
 
 /**
- * Reads `retry-after-ms`, otherwise `retry-after`, which is a number of seconds or a date. A date is compared with the `date`
+ * Reads `retry-after-ms`, or else `retry-after`, which is a number of seconds or a date. A date is compared with the `date`
  * header. Returns milliseconds.
  */
 export function readRetryAfter(headers: unknown): number | undefined {
@@ -51,7 +51,7 @@ export function readReset({ resets_in_seconds: seconds, resets_at: at }: Unknown
 const wait =
   /(?:try(?:ing)? again|retry(?:ing)?|resets?|available|wait|retry[_-]?delay\W{1,5}|retry[_-]after\W{1,5})(?: (?:your request|the request|it))?(?: (?:in|after|for))?(?: about| approximately)? {0,2}((?:\d{1,9}(?:\.\d{1,20})? ?(?:ms|milliseconds?|h|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z]) ?)+)/i;
 
-/** Returns the first waiting time that a message mentions. */
+/** Returns the first waiting time mentioned in a message. */
 export function readWait(messages: readonly string[]): number | undefined {
   for (const message of messages) {
     const found = toMs(wait.exec(message)?.[1] ?? "");

@@ -29,7 +29,8 @@ export interface Piece {
 }
 
 /**
- * Compares each piece with its value after the conversion and back. Reports added content at the position of the preceding piece.
+ * Compares each piece with its value after a round trip through the conversion. Reports added content at the position of the preceding
+ * piece.
  */
 export function comparePieces(given: readonly Piece[], back: readonly Json[]): readonly LostContent[] {
   const lost: LostContent[] = [];
@@ -83,7 +84,7 @@ type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 /** The number of items to search for an equal value, because histories are untrusted and may be long. */
 const searched = 32;
 
-/** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */
+/** Pairs each piece with an equal value nearby, or else with the next value of the same kind. */
 function alignItems(given: readonly Piece[], back: readonly Json[]): readonly Pair[] {
   const pairs: Pair[] = [];
   let at = 0;
@@ -188,7 +189,7 @@ function normalizePart(part: ContentPart): object {
   return { type: "media", mediaType, source: kind === "url" ? media.url : toBase64(media), filename };
 }
 
-/** Removes images and files that an API does not support from user messages. */
+/** Removes from user messages all images and files that an API does not support. */
 export function keepFitting(messages: readonly Message[], forms: MediaForms<object>): readonly Message[] {
   return messages.map((message) => {
     if (message.role !== "user" || typeof message.content === "string") return message;

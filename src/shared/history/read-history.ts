@@ -23,7 +23,7 @@ import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
 /** A history that was converted to a transcript. Pass `messages` and `system` to a run. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
-  /** The system text, if the history begins with a system text. */
+  /** The system text, if the history begins with one. */
   readonly system?: string | undefined;
   /** The content that is missing or different in the transcript. Empty if the history can be restored from the transcript. */
   readonly lost: readonly LostContent[];

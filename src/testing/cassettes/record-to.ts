@@ -179,9 +179,9 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
  * each provider. A cassette can record any number of runs.
  *
  * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown errors
- * as provider errors, the moment when the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event
- * has its time. A request is recorded only as digests of its messages, tools and settings, without any text, headers or client data. The
- * run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
+ * as provider errors, the moment when the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event is
+ * recorded with its time. A request is recorded only as digests of its messages, tools and settings, without any text, headers or client
+ * data. The run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be written.
  * Later write errors end the stream.

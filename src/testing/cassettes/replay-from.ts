@@ -67,7 +67,7 @@ export interface ReplayOptions {
    * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** Set to true to wait between chunks for the recorded times, on the call's clock. By default chunks are sent without waiting. */
+  /** Set to true to wait between chunks as long as in the recording, on the call's clock. By default chunks are sent without waiting. */
   readonly timing?: boolean | undefined;
   /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default: none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
@@ -81,13 +81,13 @@ interface PlayOptions extends ReplayOptions {
 const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timing: is.flag, onTornLine: is.fn };
 
 /**
- * Creates a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which is
- * read once, immediately. No network is used, and each recording is replayed once.
+ * Creates a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which
+ * is read once, immediately. No network is used, and each recording is replayed once.
  *
  * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider metadata
  * and the order of tools are ignored. A request without a recording throws an Error that describes the differences from the nearest
- * recorded request. A request after all recordings were replayed also throws an Error. Both end the run as `provider-error` (`server`) with
- * the Error's message.
+ * recorded request. A request made after all recordings were replayed also throws an Error. Both end the run as `provider-error` (`server`)
+ * with the Error's message.
  *
  * Recorded errors are thrown again as provider errors. If the signal fired during the recording, or the reader stopped while it waited for
  * a chunk, the replay waits at that point until its own call's signal fires.

@@ -27,7 +27,7 @@ export async function serveStrict(answer: (received: ReceivedText) => Reply, clo
       for await (const text of playFrames(reply.frames, { clock, signal: leaving.signal })) response.write(text);
       response.end();
     } catch {
-      // The script broke the connection, or the client has left.
+      // The script broke the connection, or the client disconnected.
       response.destroy();
     }
   }

@@ -16,8 +16,8 @@ export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, i
 /** The options for `strictService`. */
 export interface StrictOptions {
   /**
-   * The model's messages, built from the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused
-   * request uses up no message. After the last message, the answer is the text "ok". Default: always "ok".
+   * The model's messages, built from the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A
+   * refused request does not use up a message. After the last message, the answer is the text "ok". Default: always "ok".
    */
   readonly answers?: StrictAnswers | undefined;
   /**
@@ -39,7 +39,7 @@ export interface StrictService {
   /** All requests in order, including refused ones. */
   readonly requests: readonly StrictRequest[];
   readonly refusals: readonly StrictRefusal[];
-  /** Starts a `node:http` server on a free port of 127.0.0.1. */
+  /** Starts a `node:http` server on a free port at 127.0.0.1. */
   listen(): Promise<StrictServer>;
 }
 

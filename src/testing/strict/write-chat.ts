@@ -110,7 +110,7 @@ const fragmentOddities = ["null-ids", "other-ids", "null-arguments", "repeated-n
 
 /**
  * True if a call is sent in one fragment. Such a call cannot show the oddities of later fragments, so if both are chosen, only every second
- * call is sent in this way.
+ * call is sent this way.
  */
 function comesWhole({ turn, fragments }: AnswerCall, shown: ReadonlySet<ChatOddity>): boolean {
   if (fragments.length === 0 || shown.has("no-index")) return true;

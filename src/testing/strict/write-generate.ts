@@ -13,7 +13,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   "malformed-call": "MALFORMED_FUNCTION_CALL",
 };
 
-/** Writes an answer as a Gemini stream. Its first call has a signature, or without calls, its text. */
+/** Writes an answer as a Gemini stream. Its first call has a signature, or its text if there are no calls. */
 export function writeGenerate(answer: Answer): readonly Frame[] {
   const { pieces, finish } = answer;
   const frames: Frame[] = [];

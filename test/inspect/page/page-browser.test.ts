@@ -42,7 +42,7 @@ describe("a run's inspect page", () => {
             "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
         );
       await expect.poll(() => page.title()).toBe("order.jsonl");
-      const rows = ["i0", "search_catalogue", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
+      const rows = ["i0", "search_catalog", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
       await expect.poll(() => rowNames(page)).toEqual(rows);
       await expect
         .poll(() => page.getByRole("list", { name: "Legend" }).innerText())

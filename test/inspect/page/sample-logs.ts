@@ -17,10 +17,10 @@ const source = `export function total(prices: readonly number[]): number {
 const answers: readonly MockMessage[] = [
   [
     wait(640),
-    reasoning("The customer asks for a price. I need the catalogue first, and the stock at the same time."),
+    reasoning("The customer asks for a price. I need the catalog first, and the stock at the same time."),
     wait(300),
-    text("Let me look at the catalogue and the stock.", { chunks: 4 }),
-    toolCall("search_catalogue", { query: "sencha", limit: 3, filters: { origin: ["Japan"], organic: true } }),
+    text("Let me look at the catalog and the stock.", { chunks: 4 }),
+    toolCall("search_catalog", { query: "sencha", limit: 3, filters: { origin: ["Japan"], organic: true } }),
     toolCall("read_stock", { warehouse: "north" }),
     wait(420),
     tokens(1_840, 122, 0),
@@ -60,7 +60,7 @@ export async function ordinaryLog(): Promise<string> {
       { role: "user", content: "Yes. What do two bags cost, and is it in stock?" },
     ],
     tools: [
-      tool("search_catalogue", 830, () => ({
+      tool("search_catalog", 830, () => ({
         hits: [
           { id: "t-17", name: "Sencha Yabukita", gram: 100, price: 18.5, organic: true },
           { id: "t-21", name: "Sencha Saemidori", gram: 100, price: 24, organic: true },

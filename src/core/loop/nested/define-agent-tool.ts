@@ -156,7 +156,7 @@ export type DefineAgentTool<Context> = <
  * shares what is left of the outer run's token and tool-call limits. Its usage is added to the outer run's usage. Listeners on
  * the outer run receive the nested run's events, with a `path`.
  *
- * `timeouts.toolMs` does not apply to these calls. To limit their time, set `limits.wallClockMs` of the nested run. The nested
+ * `timeouts.toolMs` does not apply to these calls. To limit their time, set the nested run's `limits.wallClockMs`. The nested
  * run ends and is resumed together with the outer run. If the nested run stops, fails or times out, the call fails, and the outer
  * run continues. A call that would exceed `limits.maxDepth` also fails.
  *

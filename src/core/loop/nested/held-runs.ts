@@ -38,7 +38,7 @@ export class HeldRuns {
   }
 }
 
-/** Resolves when the scope is cancelled, or when `listen` calls its argument. `listen` returns the function that stops it. */
+/** Resolves when the scope is cancelled, or when `listen` calls its argument. `listen` returns the function that stops listening. */
 export function untilEither(scope: CancelScope, listen: (end: () => void) => () => void): Promise<void> {
   return new Promise<void>((resolve) => {
     const slot: Cancellable = { cancel: () => end() };

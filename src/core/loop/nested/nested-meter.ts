@@ -53,7 +53,8 @@ export class NestedMeter extends Meter {
   }
 
   /**
-   * Counts the expected usage of this run's next stream for its outer runs, until `settle`. `expected` is undefined for the first stream.
+   * Counts the expected usage of this run's next stream for its outer runs, until `settle` is called. `expected` is undefined for the first
+   * stream.
    */
   begin(expected: Expected | undefined): void {
     for (const meter of this.#outers)
@@ -66,9 +67,8 @@ export class NestedMeter extends Meter {
   }
 
   /**
-   * If only the streams in progress of other nested runs could make this run's next stream exceed an outer limit, returns a function that waits
-   * for the end of such a stream. A run inside a stream in progress never waits, because that stream may wait for this
-   * run.
+   * If only the streams in progress of other nested runs could make this run's next stream exceed an outer limit, returns a function that
+   * waits until such a stream ends. A run inside a stream in progress never waits, because that stream may wait for this run.
    */
   findFull(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
     const outers = this.#outers;

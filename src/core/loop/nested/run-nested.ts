@@ -89,7 +89,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // Gives back the messages that the nested run did not send. Otherwise, the code that began the run finds them in its result.
+    // Gives back the messages that the nested run did not send. In all other cases, the code that started the run finds them in its result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";

@@ -12,7 +12,7 @@ import type { Run } from "../run.ts";
 import { toWaitingCall } from "../waiting-calls.ts";
 import { readAttempts, type RecordedWait, readWaits } from "./read-waits.ts";
 
-/** The answers of this execution, by the ids of their waits. */
+/** This execution's answers, by wait id. */
 export type Answers = Map<string, Json>;
 
 type Attempts = readonly [RecordedWait, ...RecordedWait[]];

@@ -4,7 +4,7 @@ import { pasts } from "../run.ts";
 import { RunPast } from "./run-past.ts";
 
 /**
- * Adds the code that continues runs from their journals. Importing `turnwright` adds it in a program that is not bundled, and
+ * Adds the code that continues runs from their journals. In a program that is not bundled, importing `turnwright` adds it, and
  * `memoryJournal`, `fileJournal` and the other journals in this package add it when you call them. Otherwise a bundler leaves it out, so
  * call this function if your bundle uses a journal that you wrote yourself.
  *

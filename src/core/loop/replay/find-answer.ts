@@ -74,7 +74,7 @@ function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolea
   return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
 }
 
-/** True if the arguments and the tool are the same as those that were shown, because the answer is about these. */
+/** True if the arguments and the tool are the same as those that were shown, because the answer applies only to those. */
 function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undefined): boolean {
   if (now === undefined) return true;
   if (was === undefined || was.name !== now.name || !isSameJson(was.args, now.args)) return false;
@@ -82,7 +82,7 @@ function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undef
   return findToolChanges(now.name, was.tool, now.tool).length === 0;
 }
 
-/** Returns an answer as the output of the wait's schema. The answer is null if the wait's time is up. */
+/** Returns the output of the wait's schema for an answer. The answer is null if the wait's time is up. */
 async function outputOf<Answer>(
   { schema, until }: WaitOptions<Answer>,
   value: Json,

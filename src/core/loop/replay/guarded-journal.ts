@@ -101,7 +101,7 @@ export class GuardedJournal implements Journal, Cancellable {
     this.#alarm.silence();
     try {
       const value = await body();
-      // If the journal has failed meanwhile, throws instead, so that the value is not recorded.
+      // If the journal has failed in the meantime, throws instead, so that the value is not recorded.
       this.#refuseBroken();
       return value;
     } finally {

@@ -1,4 +1,4 @@
-// Opens and closes a run's journal. If the journal fails, its error gets the partial result.
+// Opens and closes a run's journal. If the journal fails, attaches the partial result to the error.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -52,7 +52,7 @@ export function withPartial(run: Run, guard: GuardedJournal | undefined, error: 
   try {
     if (error instanceof Error && addPartial(error, partial)) return error;
   } catch {
-    // Some errors are frozen or otherwise unchangeable; such an error is reported without the partial result.
+    // Some errors are frozen or otherwise immutable. They are reported without the partial result.
   }
   const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });

@@ -12,7 +12,10 @@ export interface RecordedWait extends Wait {
   readonly answer?: { readonly value: Json } | undefined;
 }
 
-/** Returns a wait's id. For a reopened wait, the id ends with the attempt's number, because an answer is about the facts that were shown. */
+/**
+ * Returns a wait's id. For a reopened wait, the id ends with the attempt's number, because an answer applies only to the facts that were
+ * shown.
+ */
 export function toWaitId(id: string, attempt: number): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }

@@ -29,7 +29,7 @@ export async function recallOutcome(
     if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
     return { outcome, late: await activity.inCore(() => findLate(run.path + path)) };
   }
-  // The run was cancelled before anything new happened, so the tool is only replayed, to find out what its call waits for.
+  // The run was cancelled before anything new happened, so the tool is replayed only to find out what its call is waiting for.
   if (!run.isReplayed || run.scope.cause === undefined) return undefined;
   const waits = await replayTool(activity, execute);
   if (waits !== undefined) return activity.park(waits);

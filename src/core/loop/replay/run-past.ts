@@ -273,8 +273,8 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   /**
-   * Returns the ending of a run whose calls wait. If the run was cancelled before this execution did anything new, its calls keep waiting, and
-   * the caller gets the cancellation as the ending.
+   * Returns the ending of a run whose calls are waiting. If the run was cancelled before this execution did anything new, its calls keep
+   * waiting, and the caller gets the cancellation as the ending.
    */
   endUndone(ending: Ending): Ending {
     const { scope, root } = this.run;
@@ -307,11 +307,11 @@ export class RunPast implements AnsweredRun, CallPast {
     const { kind } = reason;
     // Compares the limits here, because after a final answer the newest message no longer contains the refused call.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-    // Leaves out streams that the time limit cut off, because they are repeated only with the option `resume`.
+    // Leaves out streams that the time limit cut off, because they are repeated only with the `resume` option.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
     const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
     if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
-    // Passes 0 as the error count, because a retry starts counting errors again.
+    // Passes 0 as the error count, because a retry resets that count.
     const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
     return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
   }

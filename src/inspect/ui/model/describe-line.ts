@@ -113,7 +113,7 @@ function contentOf(message: Json | undefined): Json | undefined {
   return (message as { readonly content?: Json } | undefined)?.content ?? message;
 }
 
-/** Returns the reason of a run as data, if the reason has fields in addition to `kind`. */
+/** Returns a run's end reason as data, if it has fields in addition to `kind`. */
 export function reasonData(reason: EndReason | undefined): Json | undefined {
   return reason !== undefined && Object.keys(reason).length > 1 ? (reason as unknown as Json) : undefined;
 }
@@ -142,7 +142,7 @@ const outcomes: { readonly [outcome: string]: OutcomeText | undefined } = {
   deferred: { text: "waits for its result", tone: "wait" },
 };
 
-/** Describes a call's outcome in words. A call that started and has no outcome may have run before its process died. */
+/** Describes a call's outcome in words. A call that started but has no outcome may have run before its process died. */
 export function outcomeOf(call: LoggedCall, iteration: LoggedIteration): OutcomeText {
   const { outcome, startedAt, callId } = call;
   if (outcome !== undefined) return lookUp(outcomes, outcome) ?? { text: outcome, tone: "plain" };

@@ -93,7 +93,7 @@ function addStart({ first, streams }: RunFacts, add: Add): void {
 }
 
 /**
- * Returns a function that adds a stream's notes. A note's key ends with a number, which keeps counting over all calls of this function.
+ * Returns a function that adds a stream's notes. A note's key ends with a number, which keeps increasing across all calls to this function.
  */
 function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[]) => void {
   let count = 0;

@@ -3,7 +3,7 @@ const deepest = 400;
 
 /**
  * Returns JSON data as text: a string unchanged, and other values as JSON. Short lists and objects are on one line. A multi-line string is
- * written between three quotation marks, because code and documents are hard to read with escapes.
+ * written in triple quotation marks, because code and documents are hard to read with escapes.
  */
 export function formatValue(value: unknown): string {
   return typeof value === "string" ? value : print(value, 0);

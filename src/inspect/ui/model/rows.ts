@@ -29,7 +29,7 @@ export interface Row {
   readonly wholeNote?: string | undefined;
   readonly tone: Tone;
   readonly segments: readonly Segment[];
-  /** The logged duration in milliseconds. Without a logged duration, the time of the segments, without waits. */
+  /** The logged duration in milliseconds. If there is none, the total time of the segments, excluding waits. */
   readonly ms: number | undefined;
   /** The segments of the rows inside this row. A folded row shows these segments. */
   readonly inner: readonly Segment[];
@@ -41,7 +41,7 @@ export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
-/** Adds up the segments without waits, in milliseconds. A nested run counts in full, including its waits. */
+/** Adds up the durations of the segments, excluding waits, in milliseconds. A nested run counts in full, including its waits. */
 function workMs(segments: readonly Segment[]): number | undefined {
   const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
   return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);

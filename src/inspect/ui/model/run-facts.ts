@@ -125,7 +125,7 @@ export function readRunFacts(run: LoggedRun): RunFacts {
   return { streams, first, calls, lastAt: run.lines.at(-1)?.at ?? run.startedAt };
 }
 
-/** Moves to the next stream. The log reader has made one iteration for each line of this type, in the same order. */
+/** Moves to the next stream. The log reader has created one iteration for each line of this type, in the same order. */
 function startStream(reading: Reading): void {
   const { run, streams, counts, calls, byId } = reading;
   const iteration = run.iterations[streams.length];

@@ -16,7 +16,7 @@ const inputSchema = z.object({
   fields: z.record(z.string(), z.string()).optional().describe("The fields to write, by name."),
 });
 
-export const catalogue: readonly Tool[] = Object.entries(things).flatMap(([service, names]) =>
+export const catalog: readonly Tool[] = Object.entries(things).flatMap(([service, names]) =>
   names.flatMap((thing) =>
     verbs.map((verb) =>
       defineTool({
