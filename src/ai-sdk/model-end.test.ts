@@ -20,7 +20,7 @@ const apiCall = (facts: Facts): APICallError =>
   });
 const said = (error: object): object => ({ error: { message: "Said.", ...error } });
 
-describe("aiSdkModel: errors of the AI SDK", () => {
+describe("aiSdkModel: errors from the AI SDK", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
     [
       'the status 503 to the error code "overloaded"',

@@ -58,7 +58,7 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("sets the field `compacts` only with the option compaction", () => {
+  it("sets the `compacts` field only with the `compaction` option", () => {
     const client = createFakeClient([]);
     const of = (compaction: AnthropicMessagesOptions["compaction"]): unknown =>
       anthropicMessages({ client, model: "m", compaction }).compacts;
@@ -118,7 +118,7 @@ describe("anthropicMessages", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields the events as chunks, then the provider metadata, then the finish", async () => {
+  it("yields the events as chunks, then the provider metadata, then the finish chunk", async () => {
     expect(await run([begin, text("a"), text("b"), ending, marker])).toEqual({
       chunks: [
         { type: "text-delta", text: "a" },
@@ -131,7 +131,7 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("yields no finish if the stream has neither a stop reason nor message_stop", async () => {
+  it("yields no finish chunk if the stream has neither a stop reason nor message_stop", async () => {
     expect(typesOf((await run([begin, text("a")])).chunks)).toEqual(["text-delta"]);
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });

@@ -233,7 +233,7 @@ describe("anthropicMessages: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: { edits: [] } } } },
       { edits: [] },
     ],
-  ])("contains for compaction by the service: %s", ([, options, request, field]) => {
+  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

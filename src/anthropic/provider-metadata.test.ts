@@ -91,7 +91,7 @@ describe("anthropicMessages: sending back an assistant message", () => {
 });
 
 describe("anthropicMessages: the container in provider metadata", () => {
-  it("is the last container from the same provider, even from another model", () => {
+  it("is the last container from the same provider, even from a different model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
     const container = { id: "c2", expires_at: "2999" };
     expect(readContainer(providerMetadata(items, { model: "other" }), reader.id)).toEqual(container);

@@ -71,7 +71,7 @@ it("removeRefusedBlocks keeps a call with its result if the request does not dec
   expect(close([[asks("s1"), found("s1")], "user"], () => false)).toEqual([[asks("s1"), found("s1")]]);
 });
 
-it("removeRefusedBlocks returns the same shortened message again, because cache marks compare by identity", () => {
+it("removeRefusedBlocks returns the same shortened message again, because cache marks compare messages by identity", () => {
   const pairs = [toPair([text, asks("s1")]), toPair("user")];
   const once = (): unknown =>
     removeRefusedBlocks(

@@ -166,7 +166,7 @@ describe("createResultCache: maxBytes", () => {
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });
 
-  it("neither counts nor removes texts that other code wrote to the store", async () => {
+  it("neither counts nor removes values that other code wrote to the store", async () => {
     const store = createMemoryStore();
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");

@@ -32,7 +32,7 @@ describe("linesFrom", () => {
     expect(toLines("a\n".repeat(255), 257)).toEqual([]);
   });
 
-  it("keeps all text and makes no line longer than 1,000 characters", () => {
+  it("keeps all text and produces no line longer than 1,000 characters", () => {
     const texts = fc.string({ unit: fc.constantFrom("a", ",", " ", "😀", "é"), maxLength: 5_000, size: "max" });
     fc.assert(
       fc.property(texts, (text) => {
@@ -102,7 +102,7 @@ describe("linesOfRanges", () => {
     );
   });
 
-  it("reads a text to its end even if some bytes are not UTF-8", async () => {
+  it("reads text to its end even if some bytes are not UTF-8", async () => {
     const { lines } = inRanges(new Uint8Array(100).fill(0x80), 8);
     expect((await readFrom(lines, 1)).join("")).toBe("\uFFFD".repeat(100));
   });
@@ -129,7 +129,7 @@ describe("linesOfRanges", () => {
     ]);
   });
 
-  it("stops at the end of a text that was cut off during the read", async () => {
+  it("stops at the end of text that was cut off during the read", async () => {
     const { lines } = inRanges(numbered(100), 200);
     const ranged: RangedText = { bytes: 1e9, version: "1", read: async () => new Uint8Array(0), close: () => {} };
     const cut = linesOfRanges(ranged, { known: { blocks: [], isComplete: false }, signal: new AbortController().signal });

@@ -206,7 +206,7 @@ describe("runToolLoop with readEnvironment", () => {
   });
 });
 
-it("readEnvironment: reads the variables under the names in the option `names`", () => {
+it("readEnvironment: reads the variables under the names in the `names` option", () => {
   const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
   const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
   const { limits, timeouts, problems } = readEnvironment(env, { names });
@@ -215,7 +215,7 @@ it("readEnvironment: reads the variables under the names in the option `names`",
 });
 
 it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])(
-  "readEnvironment: rejects the value %j of the option `names`",
+  "readEnvironment: rejects the value %j for the `names` option",
   (names) => {
     expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
   },

@@ -70,7 +70,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
   it.for<[what: string, author: object]>([
     ["service", { provider: "gcp.vertex_ai" }],
     ["model", { model: "n" }],
-  ])("is rebuilt from text and calls if a part comes from another %s", ([, author]) => {
+  ])("is rebuilt from text and calls if a part comes from a different %s", ([, author]) => {
     const turn = turnOf([text("A")], { text: "A", thoughtSignature: "s" });
     const [part] = turn.providerMetadata ?? [];
     expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);

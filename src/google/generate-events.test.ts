@@ -223,7 +223,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ]);
   });
 
-  it("contain no finish if the finish reason is missing", () => {
+  it("contain no finish chunk if the finish reason is missing", () => {
     const chunks = read(says({ text: "A" }), call({ name: "f" }), call({ name: "g", willContinue: true }), stop(""));
     expect(chunks.map(({ type }) => type)).toEqual(["text-delta", "call-start", "call-args-delta", "call-ready", "call-start"]);
   });
@@ -251,7 +251,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     [{ candidates: [null] }],
     [says("x")],
     [{ candidates: [{ content: { parts: 5 } }] }],
-  ])("omit malformed data of the SDK, such as %j", ([chunk]) => {
+  ])("omit malformed data from the SDK, such as %j", ([chunk]) => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });

@@ -69,7 +69,7 @@ it.for<[used: string, vertexai: boolean | undefined, id: string | undefined]>([
   ["gcp.vertex_ai", true, undefined],
   ["gcp.gemini", false, undefined],
   ["gcp.gen_ai", true, "gcp.gen_ai"],
-])("googleGenerateContent: has the id %s if client.vertexai is %s and the option id is %s", ([used, vertexai, id]) => {
+])("googleGenerateContent: has the id %s if client.vertexai is %s and the `id` option is %s", ([used, vertexai, id]) => {
   expect(checkGenerateOptions({ client: { models, vertexai }, model: "m", id }).id).toBe(used);
 });
 

@@ -65,7 +65,7 @@ describe("googleGenerateContent", () => {
     expect(client.asked).toHaveLength(1);
   });
 
-  it("yields the events as chunks, then the provider metadata, then the finish", async () => {
+  it("yields the events as chunks, then the provider metadata, then the finish chunk", async () => {
     expect(await run([text("A"), ending])).toEqual({
       types: ["text-delta", "usage", "provider-metadata", "finish"],
       thrown: undefined,

@@ -39,7 +39,7 @@ describe("toToolNames (MCP)", () => {
     expect(named(["a.b", "a_b"])).toEqual([expect.stringMatching(/^a_b_[0-9a-f]{6}$/), "a_b"]);
   });
 
-  it("gives different names to tools whose changed names would be equal", () => {
+  it("gives different names to tools whose converted names would be equal", () => {
     const made = named(["a.b", "a/b", "a b", "a:b"]);
     expect(new Set(made).size).toBe(4);
     for (const name of made) expect(name).toMatch(/^a_b_[0-9a-f]{6}$/);

@@ -39,7 +39,7 @@ describe("listTools (MCP)", () => {
     expect(asked).toEqual([undefined, "1", ""]);
   });
 
-  it('passes cacheMode "refresh" only to a client of version 2 of the SDK', async () => {
+  it('passes cacheMode "refresh" only to a client from version 2 of the SDK', async () => {
     const seen: unknown[] = [];
     const first = lister((_cursor, options) => {
       seen.push(options);

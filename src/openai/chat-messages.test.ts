@@ -173,7 +173,7 @@ describe("openaiChat: the messages of a request", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "contain the reasoning, or a single space, in the field `%s` if echoReasoning names this field",
+    "contain the reasoning, or a single space, in the `%s` field if echoReasoning names this field",
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([

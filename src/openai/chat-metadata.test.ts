@@ -173,7 +173,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
     expect(details.add([{ text: "d" }])).toBe("d");
   });
 
-  it("is collected without changing the chunks of the SDK", () => {
+  it("is collected without changing the SDK's chunks", () => {
     const fragment = { type: "t", text: "a" };
     collect(fragment, { type: "t", text: "b" });
     expect(fragment).toEqual({ type: "t", text: "a" });
@@ -195,7 +195,7 @@ describe("openaiChat: provider metadata", () => {
   it.for([
     { id: "openai", model: "other" },
     { id: "other", model: "m" },
-  ])("is ignored by another provider or model: %j", (provider) => {
+  ])("is ignored by a different provider or model: %j", (provider) => {
     expect(readChatMetadata(providerMetadata, provider)).toEqual({
       reasoningDetails: undefined,
       argumentTexts: new Map(),

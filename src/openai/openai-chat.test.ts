@@ -70,7 +70,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields the content as chunks, with the finish last", async () => {
+  it("yields the content as chunks, with the finish chunk last", async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
     expect(await run([text("a"), text("b"), stop, { choices: [], usage }])).toEqual({
       chunks: [
@@ -88,7 +88,7 @@ describe("openaiChat", () => {
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
 
-  it("yields no finish if the stream has no finish reason", async () => {
+  it("yields no finish chunk if the stream has no finish reason", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });

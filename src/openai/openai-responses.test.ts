@@ -52,7 +52,7 @@ describe("openaiResponses", () => {
     expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
   });
 
-  it("sets the field `compacts` only with the option compaction", () => {
+  it("sets the `compacts` field only with the `compaction` option", () => {
     const client = createFakeClient([]);
     const of = (compaction: boolean | undefined): unknown => openaiResponses({ client, model: "m", compaction }).compacts;
     expect([undefined, false, true].map(of)).toEqual([undefined, undefined, true]);
@@ -79,7 +79,7 @@ describe("openaiResponses", () => {
     expect(client.requests.map(({ body, signal }) => [body.model, body.stream, signal.reason])).toEqual([["m", true, "enough"]]);
   });
 
-  it("yields the events as chunks, with the finish last", async () => {
+  it("yields the events as chunks, with the finish chunk last", async () => {
     expect(await run([{ type: "response.created" }, text("a"), text("b"), completed])).toEqual({
       chunks: [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, finish],
       thrown: undefined,
@@ -93,7 +93,7 @@ describe("openaiResponses", () => {
     expect(call.beats).toBe(3);
   });
 
-  it("yields no finish if the stream has no response.completed", async () => {
+  it("yields no finish chunk if the stream has no response.completed", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 

@@ -122,7 +122,7 @@ describe("openaiResponses: the body of a request", () => {
       { compactAt: 160_000, settings: { extra: { context_management: null } } },
       null,
     ],
-  ])("contains for compaction by the service: %s", ([, options, request, field]) => {
+  ])("contains, for compaction by the service, %s", ([, options, request, field]) => {
     expect(Reflect.get(build(request, options), "context_management")).toEqual(field);
   });
 

@@ -123,7 +123,7 @@ describe("openaiResponses: provider metadata of a stream", () => {
     ["marks", true, undefined],
     ["does not mark", true, false],
     ["marks", false, true],
-  ])("%s items as stored if the option store is %s and the field store of the response is %s", ([verb, store, said]) => {
+  ])("%s items as stored if the `store` option is %s and the response's `store` field is %s", ([verb, store, said]) => {
     const stored = verb === "marks";
     const end = { type: "response.completed", response: { store: said } };
     expect(metadataOf(read([done(0, finished), end], { store }))).toEqual([

@@ -76,7 +76,7 @@ describe("openaiResponses: output items", () => {
     });
   });
 
-  it("marks a custom tool call of a cut-off response as truncated", () => {
+  it("marks a custom tool call in a cut-off response as truncated", () => {
     const said = brief(read([done(0, custom("c", "1", "SELECT")), incomplete("max_output_tokens")]));
     expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
   });

@@ -105,7 +105,7 @@ describe("genaiPrices", () => {
     // USD per million tokens until 10 June 2025: input 10, output 40. After that: input 2, output 8.
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
-  ])("uses the prices of the day in the option date: %s", ([day, costUSD]) => {
+  ])("uses the prices on the day in the `date` option: %s", ([day, costUSD]) => {
     const price = genaiPrices({ date: new Date(day) });
     expect(price(thousand, { provider: "openai", model: "o3" })).toBeCloseTo(costUSD, 10);
   });

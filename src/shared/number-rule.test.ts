@@ -34,7 +34,7 @@ describe("isWithin and describeRule", () => {
   });
 });
 
-describe("isWithin of a time limit", () => {
+describe("isWithin for a time limit", () => {
   it.for<[value: unknown]>([[1], [maxTimerMs], [none]])("accepts $0", ([value]) => {
     expect(isWithin(value, timeLimit)).toBe(true);
   });

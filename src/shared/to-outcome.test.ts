@@ -171,7 +171,7 @@ describe("toFailure", () => {
     ["undefined", undefined, { error: { name: "Error", message: "undefined" } }],
     ["plain object", { code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
     ["FatalToolError", new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
-  ])("makes a failure from a thrown %s", ([, thrown, failed]) => {
+  ])("creates a failure from a thrown %s", ([, thrown, failed]) => {
     expect(toFailure(thrown)).toEqual({ kind: "failed", ...failed });
   });
 

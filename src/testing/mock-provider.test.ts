@@ -6,7 +6,7 @@ import { endEarly, failInBand, finish, type MockMessage, text, toolCall, usage }
 import { createMockProvider } from "./mock-provider.ts";
 
 describe("createMockProvider: default usage", () => {
-  it("is an estimate that precedes the finish", async () => {
+  it("is an estimate that precedes the finish chunk", async () => {
     const provider = createMockProvider([
       [text("12345678"), toolCall("abcd", {})],
       [text("x"), finish("length")],

@@ -131,7 +131,7 @@ describe("recordEvents", () => {
     expect(recording.of("tool-end").map(({ outcome, result }) => [outcome, result])).toEqual([["completed", { a: 1 }]]);
   });
 
-  it("stop() removes only the listeners of the recording", () => {
+  it("stop() removes only the recording's listeners", () => {
     const emitter: LoopEmitter = new EventEmitter();
     emitter.on("notice", () => {});
     const recording = recordEvents(emitter);

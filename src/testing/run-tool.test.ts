@@ -98,7 +98,7 @@ describe("runTool", () => {
     expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it("restarts the idle timeout with each progress report of the tool", async () => {
+  it("restarts the idle timeout with each progress report from the tool", async () => {
     const clock = createTestClock();
     const heard: unknown[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));

@@ -101,7 +101,7 @@ describe("createTestClock", () => {
     await expect(clock.advance(1)).rejects.toThrow("boom");
   });
 
-  it("advance() throws if a timer endlessly sets itself again", async () => {
+  it("advance() throws if a timer reschedules itself endlessly", async () => {
     const clock = createTestClock();
     const again = (): void => void clock.setTimeout(again, 0);
     again();

@@ -156,7 +156,7 @@ describe("createAGUIMapper", () => {
     expect(JSON.stringify(sent)).toContain("Wrong");
   });
 
-  it.each(versions)("ends a failed run with RUN_ERROR and a neutral text for an AG-UI %s client", async (version) => {
+  it.each(versions)("ends a failed run with RUN_ERROR and a neutral message for an AG-UI %s client", async (version) => {
     const { events } = await play({ script: [[text("Half"), fail({ status: 400 })]] });
     const sent = toEvents(events, { version });
     checkEvents(sent);
@@ -197,7 +197,7 @@ describe("createAGUIMapper", () => {
     checkEvents(toEvents(events));
   });
 
-  it.each(["1.0", "0.0"] as const)("sends the new arguments of an edited call, in AG-UI %s", async (version) => {
+  it.each(["1.0", "0.0"] as const)("sends an AG-UI %s client the new arguments of an edited call", async (version) => {
     const tools = [tool("pay", () => 1)];
     const policy = (): ApprovalDecision => ({ kind: "modify", args: { amount: 1 } });
     const { events } = await play({
@@ -210,7 +210,7 @@ describe("createAGUIMapper", () => {
     expect(decided).toMatchObject([{ value: { toolCallId: "r:call_i0_0", decision: "modify", args: { amount: 1 } } }]);
   });
 
-  it("does not send notices for developers", async () => {
+  it("does not send notices meant for developers", async () => {
     const tools = [tool("enrich", () => ({ type: "context_restart_profile" }))];
     const script = [toolCall("enrich"), toolCall("enrich", { n: 1 }), text("Done.")];
     const { events } = await play({ tools, script, middleware: [contextRestarts()], limits: { softWarnIteration: 1 } });

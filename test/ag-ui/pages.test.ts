@@ -26,7 +26,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
     resume: page.pendingInterrupts.map(({ id }) => ({ interruptId: id, status, ...(payload !== undefined && { payload }) })),
   });
 
-describe.each(versions)("a page of AG-UI %s", (version) => {
+describe.each(versions)("an AG-UI %s page", (version) => {
   it("gets the rest of the run after an approval, without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
@@ -49,7 +49,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect((await server.host.status(page.threadId))?.status).toBe("completed");
   });
 
-  it("denies a call by cancelling the interrupt, whatever the payload says", async () => {
+  it("denies a call by canceling the interrupt, whatever the payload says", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true }, "cancelled");
     expect(ran).toEqual(["look tea"]);

@@ -83,7 +83,7 @@ describe("readAGUIRequest", () => {
     expect((await readAGUIRequest({ ...ids, messages, resume })).answers).toEqual({ x: { kind: "deny", fromPage: true } });
   });
 
-  it("rejects a text longer than maxTextChars with an error that users may see", async () => {
+  it("rejects text longer than maxTextChars with an error that users may see", async () => {
     const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RequestError);
     expect(isRequestError(error)).toBe(true);

@@ -59,7 +59,7 @@ async function decide(client: ChatClient, id: string, approved: boolean): Promis
   await client.addToolApprovalResponse({ id, approved });
 }
 
-describe("the AG-UI client of TanStack AI", () => {
+describe("TanStack AI's AG-UI client", () => {
   it("shows a run and approves a call", async () => {
     const { ran, run } = setUpPayment();
     const { client, errors, until } = open(await start(run), "tan-1");

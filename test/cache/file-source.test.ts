@@ -65,7 +65,7 @@ describe("fileSource: read_part", () => {
     expect(await read({ id: "data/logs", action: "grep", pattern: "json" })).toContain("1: data/logs/ships.json");
   });
 
-  it("lists at most 10,000 entries, one on each line", async () => {
+  it("lists at most 10,000 entries, one per line", async () => {
     const { root, read } = createData();
     writeFileSync(join(root, "two\nlines"), "");
     expect(await read({ id: "data", action: "read" })).toContain("data/two?lines");
@@ -169,7 +169,7 @@ describe("fileSource", () => {
     expect(calls).toBe(2);
   });
 
-  it("follows links that stay below the root", async () => {
+  it("follows links that stay inside the root", async () => {
     const { root, read } = createData();
     symlinkSync("../app.log", join(root, "logs", "link"));
     linkSync(join(root, "app.log"), join(root, "hard"));
@@ -201,7 +201,7 @@ describe("fileSource", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it('names a deleted root folder "data" in the error, and does not show its path', async () => {
+  it('calls a deleted root folder "data" in the error, and does not show its path', async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);

@@ -40,7 +40,7 @@ describe("read_part with the action json", () => {
     ["$[?count(@..x) > 5][0].name", 'Matches 1 to 1 of 1.\n$.ships[0].name: "Ship 0"'],
     ["$.nothing", "The path matches nothing. The path $ shows how the text begins."],
     ["$.__proto__", "The path matches nothing. The path $ shows how the text begins."],
-  ])("answers the path %s", async ([path, answer]) => {
+  ])("returns the matches for the path %s", async ([path, answer]) => {
     expect(await query(fleet, path)).toBe(answer);
   });
 
@@ -137,7 +137,7 @@ describe("read_part with the action json", () => {
     expect(await query(document, path)).toContain(message);
   });
 
-  it("reads a document of 100 levels", async () => {
+  it("reads a document nested 100 levels deep", async () => {
     expect(await query(nested(100), "$..*")).toMatch(/^Matches 1 to \d+ of 99\./);
   });
 });
@@ -181,7 +181,7 @@ describe("read_part with the action json and a hostile path", () => {
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });
 
-  it("never returns an answer above the size limit, whatever the document", async () => {
+  it("never returns more than the size limit, whatever the document", async () => {
     const key = fc.string({ unit: fc.constantFrom("a", "'", '"', "\n", "€", "😀", "\u0000"), maxLength: 2_000, size: "max" });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, key), { maxLength: 20 }), async (entries) => {

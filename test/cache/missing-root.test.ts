@@ -4,7 +4,7 @@ import { fileSource } from "turnwright/cache";
 import { makeFolder } from "../journal/folder.ts";
 import { readFrom } from "./read-stage.ts";
 
-it("fileSource: names the option root, but not the folder's path, if the folder does not exist", async () => {
+it("fileSource: names the `root` option, but not the folder's path, if the folder does not exist", async () => {
   const outside = makeFolder();
   const read = readFrom(fileSource(join(outside, "nope")));
   for (const id of ["nope", "nope/app.log"]) {

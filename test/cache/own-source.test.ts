@@ -39,7 +39,7 @@ describe("a custom source for createResultCache", () => {
     ["tail", { lines: 1 }, "Lines 2 to 2 of 2.\nb"],
     ["grep", { pattern: "b" }, "1 matching line in lines 1 to 2 of 2.\n2: b"],
     ["stats", {}, "Lines: 2. Bytes: 5. Tokens: about 2."],
-  ])('answers the action "%s" for a string and for an object with read()', async ([action, args, answer]) => {
+  ])('handles the action "%s" for a string and for an object with read()', async ([action, args, answer]) => {
     const ranged = createRanged(new TextEncoder().encode("[1,\nb"));
     expect(await readFrom(own(() => "[1,\nb"))({ id: "x", action, ...args })).toBe(answer);
     expect(await readFrom(own(() => ranged.text))({ id: "x", action, ...args })).toBe(answer);
@@ -54,7 +54,7 @@ describe("a custom source for createResultCache", () => {
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("is not read any further once the call is aborted", async () => {
+  it("is no longer read once the call is aborted", async () => {
     const abort = new AbortController();
     const ranged: Ranged = createRanged(new Uint8Array(3e6).fill(65), () => {
       if (ranged.reads.length === 2) abort.abort();

@@ -53,7 +53,7 @@ describe("read_part with the action release", () => {
     expect(recording.of("masked").map(({ calls }) => calls)).toEqual([["a", "b"]]);
   });
 
-  it("leads to the same requests in a run that is resumed from a journal", async () => {
+  it("leads to the same requests when a run is resumed from a journal", async () => {
     const cache = createResultCache({ sources: [other] });
     const options = {
       tools: [list, cache.tool],
@@ -91,7 +91,7 @@ describe("read_part with the action release", () => {
     expect(maskedIn(provider.requests.at(-1)?.messages ?? [])).toEqual(["b"]);
   });
 
-  it("deletes a result that was not read", async () => {
+  it("deletes a stored result that was never read", async () => {
     const cache = createResultCache();
     const id = await storedIn(cache, rows);
     expect(await readPart(cache, { action: "release", id })).toBe(

@@ -62,7 +62,7 @@ describe("turnwright create", () => {
     }
   });
 
-  it("uses the template's name for the folder, and mentions a different package manager", async () => {
+  it("uses the template's name for the folder, and suggests the package manager in use", async () => {
     const folder = makeCliFolder();
     const { out } = await runCommand(folder, ["create", "bot"], { env: { npm_config_user_agent: "pnpm/10.1.0 npm/? node/v22" } });
     expect(out.join("\n")).toContain("cd bot && pnpm install && pnpm start");
@@ -116,7 +116,7 @@ describe("turnwright create", () => {
     expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("mine");
   });
 
-  it("refuses a file instead of the folder", async () => {
+  it("refuses a path that is a file, not a folder", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "app"), "");
     const { exitCode, notes } = await runCommand(folder, ["create", "bot", "app"]);

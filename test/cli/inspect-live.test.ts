@@ -51,7 +51,7 @@ describe("turnwright inspect --live", () => {
     expect(opened.map((url) => [url.startsWith("file:"), existsSync(fileURLToPath(url))])).toEqual([[true, false]]);
   });
 
-  it("follows a missing log, and a log behind a symbolic link", async () => {
+  it("follows a log that does not exist yet, and a log behind a symbolic link", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "real.jsonl"), header);
     symlinkSync("real.jsonl", join(folder, "link.jsonl"));

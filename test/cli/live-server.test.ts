@@ -194,7 +194,7 @@ describe("serveLogs", () => {
     await expect.poll(() => process.getActiveResourcesInfo().filter(isOfServer).length).toBeLessThanOrEqual(before);
   });
 
-  it("follows many logs without a warning about listeners", async () => {
+  it("follows many logs without a warning about too many listeners", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     onTestFinished(() => warn.mockRestore());
     const { url } = await serve([{ name: "a.jsonl", text: header }]);

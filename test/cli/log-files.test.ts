@@ -19,7 +19,7 @@ describe("findLogs", () => {
     expect((await findLogs(["a.jsonl"], { cwd: folder, known })).logs).toEqual(logs);
   });
 
-  it("names logs with the same name by their paths from the working directory", async () => {
+  it("identifies logs with the same name by their paths relative to the working directory", async () => {
     const folder = makeCliFolder();
     for (const inner of ["one", "two"]) {
       mkdirSync(join(folder, inner));
@@ -32,7 +32,7 @@ describe("findLogs", () => {
   it.for<readonly [what: string, isThere: boolean]>([
     ["does not exist yet", false],
     ["is still empty", true],
-  ])("only with the option `areAwaited: true`, accepts a file that %s", async ([, isThere]) => {
+  ])("accepts a file that %s only with the option `areAwaited: true`", async ([, isThere]) => {
     const cwd = makeCliFolder();
     if (isThere) writeFileSync(join(cwd, "run.jsonl"), "");
     const { logs } = await findLogs(["run.jsonl"], { cwd, areAwaited: true });

@@ -64,7 +64,7 @@ describe("turnwright rerun", () => {
     expect([again.out, existsSync(join(folder, "run-rerun2.jsonl"))]).toEqual([["run-rerun2.jsonl"], true]);
   });
 
-  it("reports that no iteration is repeated if the option --from is i0", async () => {
+  it("reports that no iteration is repeated if --from is i0", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);

@@ -6,7 +6,7 @@ import { createStopSignal, startSelf } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 describe("createStopSignal", () => {
-  it.for(["SIGINT", "SIGTERM"])("is aborted by %s, and then removes all signal listeners", (name) => {
+  it.for(["SIGINT", "SIGTERM"])("aborts its signal on %s, and then removes all signal listeners", (name) => {
     const from = new EventEmitter();
     const signal = createStopSignal(from as unknown as NodeJS.Process);
     expect(signal.aborted).toBe(false);
@@ -49,7 +49,7 @@ describe("turnwright", () => {
   it.for([
     ["inspect", []],
     ["export", ["--format", "markdown"]],
-  ] as const)("does not handle stop signals in the command %s", async ([command, more]) => {
+  ] as const)("does not handle stop signals in the %s command", async ([command, more]) => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "run.jsonl"), '{"type":"log","at":1,"version":1}\n');
     let asked = 0;

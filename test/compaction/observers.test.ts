@@ -11,7 +11,7 @@ const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_
 const compaction = compactMessages({ when: 3_500, keep: 1_500 });
 
 describe("a run with compactMessages", () => {
-  it("has the request of each iteration and the compaction in the log of runLog", async () => {
+  it("logs each iteration's request and the compaction with runLog", async () => {
     const lines: string[] = [];
     const model = scriptModel({ calls: 5 });
     const options = {

@@ -89,7 +89,7 @@ describe("compactMessages after a request is refused as too long", () => {
     expect([reason.kind, status, said]).toEqual(["provider-error", "completed", "Done."]);
   });
 
-  it("does not count the refused request's cost towards limits.maxCostUSD", async () => {
+  it("does not count the refused request's cost toward limits.maxCostUSD", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 7 ? tooLong : undefined);
     const limits = { maxCostUSD: 5 };
     const { requests, result } = start({ calls: 5, refuse }, {}, { pricing: () => 0.01, limits });

@@ -10,12 +10,12 @@ const tokens = usage({ inputTokens: 2_000, outputTokens: 5 });
 const broken: MockMessage = [tokens, fail({ status: 500, message: "Broken." })];
 const messages = [{ role: "user" as const, content: "Go." }];
 
-describe("compactMessages with several attempts of one request", () => {
+describe("compactMessages with several attempts at one request", () => {
   it.for([
     ["summarize.maxCostUSD: 0.5", 0.5, 100, 1],
     ["summarize.maxCostUSD: 2.5", 2.5, 100, 2],
     ["limits.maxCostUSD: 5", 100, 5, 2],
-  ] as const)("sends no further attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
+  ] as const)("makes no further attempt once a summary exceeds %s", async ([, maxCostUSD, limit, expected]) => {
     const small = createMockProvider(() => broken);
     const provider = createMockProvider(({ iteration }) => [
       toolCall("search", { page: iteration }),

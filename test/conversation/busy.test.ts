@@ -59,7 +59,7 @@ describe("createConversation with waitMs", () => {
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
 
-  it("refuses a run even after the reader of a refused stream has left", async () => {
+  it("still refuses a run after the reader of an earlier refused stream has left", async () => {
     const { clock, conversation } = open();
     const first = conversation.send("1");
     await clock.flush();
@@ -75,7 +75,7 @@ describe("createConversation with waitMs", () => {
     expect([failure, await third]).toMatchObject([{ code: "conversation-busy" }, { code: "conversation-busy" }]);
   });
 
-  it("waits for a run that is being stopped, although another call has given up", async () => {
+  it("waits for a run that is being stopped, even if another call has given up waiting", async () => {
     const clock = createTestClock();
     const cleanUp = defineTool({
       name: "clean_up",

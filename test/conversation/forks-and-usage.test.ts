@@ -39,7 +39,7 @@ describe("conversation.usage()", () => {
 });
 
 describe("conversation.fork()", () => {
-  it("makes an independent conversation whose usage begins at 0", async () => {
+  it("creates an independent conversation whose usage begins at 0", async () => {
     const { conversation, provider } = open([text("Coat."), text("Hat."), text("Boots.")], {}, { pricing: () => 1 });
     await conversation.send("What do I need?");
     const fork = await conversation.fork("chat-18");

@@ -85,7 +85,7 @@ describe("a conversation whose lock cannot be released", () => {
   });
 });
 
-describe("createConversation with the option signal", () => {
+describe("createConversation with the `signal` option", () => {
   it("stops the run when the signal is aborted", async () => {
     const abort = new AbortController();
     const { signal } = abort;

@@ -108,7 +108,7 @@ describe("fileConversationStore", () => {
 });
 
 describe("postgresConversationStore", () => {
-  it("frees the conversation of a killed process when the process's lease ends", async () => {
+  it("frees the conversation of a killed process when the process's lease expires", async () => {
     const pool = database.connect();
     const postgresUrl = pool.options.connectionString;
     const life: Life = { folder: makeFolder(), postgresUrl, hasJournal: true, message: "Dig.", death: "during the tool call" };

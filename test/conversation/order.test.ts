@@ -42,7 +42,7 @@ describe.each<[string, () => ConversationStore]>([
   });
 });
 
-it("conversation.send() lets a call that gives up leave the queue, and serves the others", async () => {
+it("conversation.send() removes a call that gives up waiting from the queue, and serves the others", async () => {
   const clock = createTestClock();
   const answered: unknown[] = [];
   const provider = createMockProvider(({ messages }) => {

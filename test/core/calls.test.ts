@@ -56,7 +56,7 @@ function setUp(tools: readonly Tool[], calls: MockMessage) {
 const outcomesOf = ({ messages: all }: LoopResult): readonly (string | undefined)[] =>
   all.flatMap((message) => (message.role === "tool" ? message.results.map(({ outcome }) => outcome) : []));
 
-describe("the option answers", () => {
+describe("the `answers` option", () => {
   const later = defineTool({
     name: "later",
     description: "Takes days",
@@ -110,7 +110,7 @@ describe("the option answers", () => {
     expect((await run({ answers: fits })).messages.at(-2)).toMatchObject({ results: [{ result: "Done." }] });
   });
 
-  it("can be given again after use, and is refused if it differs", async () => {
+  it("may repeat a used answer, but is refused if the answer differs", async () => {
     const { run } = setUp([later], [toolCall("later")]);
     const answers = { call_i0_0: { kind: "result", result: { made: 1 } } } as const;
     await run();
@@ -222,7 +222,7 @@ describe("a message's calls", () => {
     expect(ran).toEqual(["look", "ask", "alone", "last"]);
   });
 
-  it("count as executed only if their tools have begun", async () => {
+  it("count as executed only if their tools have started", async () => {
     const tools = [tool("ask", () => 1, { needsApproval: true }), tool("later", () => defer())];
     const { run } = setUp(tools, [toolCall("ask"), toolCall("later")]);
     expect((await run()).toolCallsExecuted).toBe(1);
@@ -300,7 +300,7 @@ describe("an agent tool", () => {
     expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
   });
 
-  it("returns a stopped nested run's unsent messages, also in a replay", async () => {
+  it("returns a stopped nested run's unsent messages, even in a replay", async () => {
     const control = createLoopControl();
     control.steer("Hurry.");
     control.stop();

@@ -24,7 +24,7 @@ it.for<[what: string, mayAsk: (at: CallAt) => boolean, traits: object]>([
   ["as its docs say", (at) => !at.isOver, {}],
   ["as its docs say, with a durable tool", (at) => !at.isOver, { durable: true }],
   ["because it no longer asks", () => asks, {}],
-])("a call whose wait was stopped never runs if its middleware calls next later: %s", async ([, mayAsk, traits]) => {
+])("a call whose wait was stopped never runs, even if its middleware calls next later: %s", async ([, mayAsk, traits]) => {
   asks = true;
   const own: Middleware = {
     name: "own",
@@ -56,7 +56,7 @@ it.for<[where: string, own: Omit<Middleware, "name">, more: object]>([
   ["afterCalls", { afterCalls: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd", { beforeEnd: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd at a limit", { beforeEnd: async (_, at) => ask(at, true) }, { limits: { maxIterations: 1 } }],
-])("a wait after calls takes its answer: %s", async ([, own, more]) => {
+])("a wait that begins after the calls accepts its answer: %s", async ([, own, more]) => {
   const { run } = createProgram();
   const middleware: Middleware[] = [{ name: "own", ...own }];
   const first = await run({ middleware, ...more });

@@ -53,7 +53,7 @@ describe("middleware around calls", () => {
     ]);
   });
 
-  it("blocks the tools that the gate does not allow, and keeps the others once", async () => {
+  it("blocks the tools that the gate does not allow, and retains an allowed tool once", async () => {
     const retained: string[] = [];
     const create = () => [gateTools({ active: true, allowedNames: ["look"], retain: (name) => void retained.push(name) })];
     const { calls } = await runAndReplay([[toolCall("look"), toolCall("other")], text("Done.")], create);

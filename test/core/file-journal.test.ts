@@ -44,7 +44,7 @@ async function recordWhole(): Promise<Whole> {
   return { path, bytes: readFileSync(path), messages, keys: keysIn(path) };
 }
 
-test("fileJournal: writes the header of journals and one line per step, with the version in the first record", async () => {
+test("fileJournal: writes the journal header and one line per step, with the version in the first record", async () => {
   const { bytes, path, keys } = await recordWhole();
   expect(bytes.toString("utf8").startsWith(head)).toBe(true);
   expect(readRecords(path)[0]).toMatchObject({ key: "run", answer: { version: 4, middleware: expect.any(Array) } });
@@ -78,7 +78,7 @@ test("fileJournal: a run continues from its file cut at any point, and does not 
   }
 });
 
-test("fileJournal: a changed byte is refused as damage", async () => {
+test("fileJournal: a file with a changed byte is refused as damaged", async () => {
   const { path, bytes } = await recordWhole();
   for (const place of [3, 60, bytes.length >> 1, bytes.length - 40]) {
     const changed = Buffer.from(bytes);

@@ -79,7 +79,7 @@ describe("an inner call that ends the run", () => {
     ["its tool fails fatally", "breaks", [], broken],
     ["it is made by an inner call", "manages", [ending], enough],
     ["middleware made it", "mail", [around], broken],
-  ])("ends it also if the error is caught: %s", async ([, name, middleware, reason]) => {
+  ])("ends it even if the error is caught: %s", async ([, name, middleware, reason]) => {
     const { run } = setUp(middleware);
     const journal = memoryJournal();
     const result = await run(name, journal);
@@ -124,7 +124,7 @@ describe("an inner call whose tool runs an agent", () => {
     expect([said, calls.map(({ outcome }) => outcome)]).toEqual(["Done.", ["completed"]]);
   });
 
-  it("hands the agent's unsent messages to the caller, also in a replay", async () => {
+  it("hands the agent's unsent messages to the caller, even in a replay", async () => {
     const run = setUpAgent("stop");
     const undelivered = [{ role: "user", content: "Hurry." }];
     const journal = memoryJournal();

@@ -49,7 +49,7 @@ describe("approve", () => {
   it.for<[what: string, needsApproval: (args: never) => unknown]>([
     ["that need it with the defaults of their schema", ({ amount }: { readonly amount: number }) => amount > 100],
     ["whose needsApproval returns undefined", () => undefined],
-  ])("waits for calls %s", async ([, needsApproval]) => {
+  ])("waits for a decision about calls %s", async ([, needsApproval]) => {
     const inputSchema = z.object({ amount: z.number().default(900) });
     const execute = (): string => "paid";
     const pay = defineTool({ name: "pay", description: "Pays", inputSchema, execute, needsApproval: needsApproval as never });
@@ -82,8 +82,8 @@ describe("a tool with needsApproval", () => {
   });
 });
 
-describe("ends", () => {
-  it.for([1, 2])("does not end recorded work of a resumed run, starting at record %i of the calls", async (kept) => {
+describe("the `ends` hook", () => {
+  it.for([1, 2])("does not end a resumed run during recorded work, with %i recorded steps of the calls", async (kept) => {
     let isEnded = false;
     const ending = { status: "error", reason: { kind: "loop-detected", toolName: "pay", count: 1 } } as const;
     const ends: Middleware = {
@@ -105,7 +105,7 @@ describe("ends", () => {
 });
 
 describe("the functions between iterations", () => {
-  it("end the run if onIteration says so, and keep the calls", async () => {
+  it("end the run if onIteration requests it, and keep the calls", async () => {
     const { paid, run } = setUp([onIteration(() => ({ abort: true, reason: "Enough." }))]);
     const { reason, iterations } = await run();
     expect([reason, iterations, paid.length]).toEqual([{ kind: "iteration-abort", reason: "Enough." }, 1, 1]);

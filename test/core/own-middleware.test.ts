@@ -100,7 +100,7 @@ describe("a hook that waits for its own promise", () => {
   it.for<[kind: string, watch: object, resumed: boolean]>([
     ["ended", { ended: never }, false],
     ["recorded", { recorded: never }, true],
-  ])("ends the run after callbackMs (method of the hook stream: %s)", async ([, watch, isResumed]) => {
+  ])("ends the run after callbackMs (method of the `stream` hook: %s)", async ([, watch, isResumed]) => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => watch }] });
     if (isResumed) await run({ middleware: [{ name: "own", stream: () => ({}) }] });
     const running = run({ timeouts: { callbackMs: 1_000 } });
@@ -110,7 +110,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("may wait longer than callbackMs for eager calls: stream", async () => {
+  it("may wait longer than callbackMs for eager calls (`stream` hook)", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     const slow = defineTool({ name: "pay", description: "Pays", inputSchema: {}, eager: true, execute: () => sleep(50_500) });
@@ -147,7 +147,7 @@ describe("a hook that waits for its own promise", () => {
     expect([(await running).reason, paid]).toEqual([expect.objectContaining({ kind: "hook-failed", hook: "shared.call" }), []]);
   });
 
-  it("may wait for another call in the message, without counting that time in steps and tools", async () => {
+  it("may wait for another call in the message, and time in steps and tools does not count toward callbackMs", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     let first: ReturnType<CallNext> | undefined;
@@ -295,7 +295,7 @@ describe.each(["call", "execute"] as const)("a middleware wait in %s", (hook) =>
 });
 
 describe("the answer to a wait with a schema", () => {
-  it("is the schema's output, also when the run is executed again", async () => {
+  it("is the schema's output, even when the run is executed again", async () => {
     const seen: unknown[] = [];
     const schema = z.object({ allowed: z.boolean(), note: z.string().default("none") }).transform((one) => ({ ...one, at: 1 }));
     const asks: Middleware = {

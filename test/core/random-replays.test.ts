@@ -61,10 +61,12 @@ async function replayAll(seed: number, delay?: Delay): Promise<void> {
 
 const seeds = Array.from({ length: programs }, (_, index) => firstSeed + index);
 
-test.each(seeds)("each prefix of program %i leads to the same messages, and repeats nothing that ended", (seed) =>
-  replayAll(seed),
+test.each(seeds)(
+  "resumed from any prefix of its journal, program %i ends with the same messages, and repeats nothing that had ended",
+  (seed) => replayAll(seed),
 );
 
-test.each(seeds.slice(0, programs / 4))("the same with steps of random durations, program %i", (seed) =>
-  replayAll(seed + 10_000, randomDelay),
+test.each(seeds.slice(0, programs / 4))(
+  "resumed from any prefix of its journal, program %i with steps of random durations ends with the same messages",
+  (seed) => replayAll(seed + 10_000, randomDelay),
 );

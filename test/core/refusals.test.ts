@@ -20,28 +20,31 @@ it.for<[by: string, middleware: readonly Middleware[], outcome: string, limits: 
   ["a guardrail", [guardrails({ tools: [{ name: "pay", check: ({ name }) => check(name) }] })], "denied", {}],
   ["the gate", [gateTools({ active: true, allowedNames: ["look"] })], "blocked", {}],
   ["limits.maxToolCalls", [], "limit", { maxToolCalls: 1 }],
-])("a refusal by %s comes out equal after each prefix of the journal", async ([, middleware, outcome, limits]) => {
-  const ran: string[] = [];
-  const inputSchema = z.object({ amount: z.number().optional() });
-  const tools = ["look", "pay"].map((name) =>
-    defineTool({ name, description: name, inputSchema, execute: () => ran.push(name) }),
-  );
-  const run = (journal: ReturnType<typeof memoryJournal>) => {
-    const calls = ["look", "pay"].map((name) => toolCall(name, {}));
-    const provider = createMockProvider(({ messages: said }) => (said.length === 1 ? calls : text("Done.")));
-    return runToolLoop({ provider, tools, messages, middleware, limits, journal, runId: "r" });
-  };
-  const journal = memoryJournal();
-  const first = await run(journal);
-  expect(first.calls.map((one) => one.outcome)).toEqual(["completed", outcome]);
-  const entries = Object.entries(journal.toJSON().steps);
-  for (let count = 0; count <= entries.length; count += 1) {
-    ran.length = 0;
-    const again = await run(memoryJournal({ steps: Object.fromEntries(entries.slice(0, count)) }));
-    const kinds = again.calls.map((one) => one.outcome);
-    expect([count, kinds, again.text, ran.includes("pay")]).toEqual([count, ["completed", outcome], "Done.", false]);
-  }
-});
+])(
+  "a call refused by %s has the same outcome when resumed from any prefix of the journal",
+  async ([, middleware, outcome, limits]) => {
+    const ran: string[] = [];
+    const inputSchema = z.object({ amount: z.number().optional() });
+    const tools = ["look", "pay"].map((name) =>
+      defineTool({ name, description: name, inputSchema, execute: () => ran.push(name) }),
+    );
+    const run = (journal: ReturnType<typeof memoryJournal>) => {
+      const calls = ["look", "pay"].map((name) => toolCall(name, {}));
+      const provider = createMockProvider(({ messages: said }) => (said.length === 1 ? calls : text("Done.")));
+      return runToolLoop({ provider, tools, messages, middleware, limits, journal, runId: "r" });
+    };
+    const journal = memoryJournal();
+    const first = await run(journal);
+    expect(first.calls.map((one) => one.outcome)).toEqual(["completed", outcome]);
+    const entries = Object.entries(journal.toJSON().steps);
+    for (let count = 0; count <= entries.length; count += 1) {
+      ran.length = 0;
+      const again = await run(memoryJournal({ steps: Object.fromEntries(entries.slice(0, count)) }));
+      const kinds = again.calls.map((one) => one.outcome);
+      expect([count, kinds, again.text, ran.includes("pay")]).toEqual([count, ["completed", outcome], "Done.", false]);
+    }
+  },
+);
 
 function edit(
   name: string,

@@ -87,7 +87,7 @@ describe("maskResults", () => {
       one.role === "tool" ? one.results.map(({ result }) => JSON.stringify(result).length) : [],
     );
 
-  it("omits old results from requests, also after a crash at any record, and keeps the whole transcript", async () => {
+  it("omits old results from requests, even after a crash at any record, and keeps the whole transcript", async () => {
     const played = await playCut(
       () => [maskResults({ keepIterations: 1 })],
       script,
@@ -123,7 +123,7 @@ describe("contextRestarts", () => {
     contextRestart({ type: "context_restart_profile", enhanced_context_item: { name: "Ada" }, disable_tools: ["look"] }),
   );
 
-  it("adds items and hides tools in all later requests, also after a crash at any record", async () => {
+  it("adds items and hides tools in all later requests, even after a crash at any record", async () => {
     const seen: unknown[] = [];
     const note = tool("note", (_, context) => void seen.push(Reflect.get(context, "contextItems")));
     const played = await playCut(
@@ -173,7 +173,7 @@ describe("deferTools", () => {
 });
 
 describe("structuredOutput", () => {
-  it("asks again until the answer fits, also after a crash at any record", async () => {
+  it("asks again until the answer fits, even after a crash at any record", async () => {
     const make = (): readonly Middleware[] => [structuredOutput(z.object({ n: z.number() }))];
     const { requests, result } = await playCut(make, [text("Eight."), text('{ "n": 8 }')]);
     expect([requests.length, Reflect.get(result, "output"), result.reason.kind]).toEqual([2, { n: 8 }, "answered"]);
@@ -212,7 +212,7 @@ describe("compactMessages as middleware", () => {
 });
 
 describe("prepareIteration with a different provider", () => {
-  it("does not ask for a recorded request again, but asks for one that no earlier execution made", async () => {
+  it("is not called again for a recorded request, but is called for a new one", async () => {
     const journal = recordSteps();
     const other = createMockProvider([toolCall("look"), text("Other.")]);
     let asked = 0;

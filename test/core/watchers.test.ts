@@ -32,7 +32,7 @@ function createModel(name: string): LoopOptions["provider"] {
 
 const lineOf = ({ type, path = [] }: LoopEvent): string => [...path, type].join(" ");
 
-describe("the hook on", () => {
+describe("the `on` hook", () => {
   it("gets the events of a run and its nested runs, with their path", async () => {
     const lines: string[] = [];
     const watcher: Middleware = { name: "watcher", pure: true, on: (event) => void lines.push(lineOf(event)) };
@@ -100,7 +100,7 @@ function noting(lines: string[]): Middleware {
   return { name: "noting", pure: true, begin: (run) => hooksOf(run.runId, run) };
 }
 
-describe("the hooks registry, nest and close", () => {
+describe("the `registry`, `nest` and `close` hooks", () => {
   it.for([[undefined], [true]] as const)("watch a run and the run inside its call, with durable: %s", async ([durable]) => {
     const lines: string[] = [];
     const options = {
@@ -133,7 +133,7 @@ describe("the hooks registry, nest and close", () => {
     ]);
   });
 
-  it("close gets a rejected run's error, and cannot break a run", async () => {
+  it("pass a rejected run's error to `close`, and cannot break a run", async () => {
     const lines: string[] = [];
     const broken = memoryJournal();
     const journal: LoopOptions["journal"] = { ...broken, step: () => Promise.reject(new Error("full")) };

@@ -17,14 +17,14 @@ function leaveOutAll(): void {
   Object.assign(edges, bareEdges);
 }
 
-it("runToolLoop: runs without the edges", async () => {
+it("runToolLoop: runs without the functions in `edges`", async () => {
   leaveOutAll();
   const provider = createMockProvider([toolCall("work", {}), text("Done.")]);
   const result = await runToolLoop({ provider, tools: [work], messages });
   expect(result).toMatchObject({ status: "completed", text: "Done.", toolCallsExecuted: 1 });
 });
 
-it("runToolLoop: a function as needsApproval makes each call wait, without the edges and without approve()", async () => {
+it("runToolLoop: a function as needsApproval makes each call wait, without the functions in `edges` and without approve()", async () => {
   leaveOutAll();
   const provider = createMockProvider([toolCall("work", {}), text("Done.")]);
   const result = await runToolLoop({ provider, tools: [{ ...work, needsApproval: () => false }], messages });
@@ -37,7 +37,7 @@ it.for<[options: object, code: string, option: string]>([
   [{ limits: { maxIterations: Number.NaN } }, "invalid-option", "limits.maxIterations"],
   [{ limits: { maxToolCalls: "5" } }, "invalid-option", "limits.maxToolCalls"],
   [{ timeouts: { toolMS: 5 } }, "unknown-option", "timeouts.toolMS"],
-])("runToolLoop: refuses the options %o, also without the edges", async ([options, code, option]) => {
+])("runToolLoop: refuses the options %o, even without the functions in `edges`", async ([options, code, option]) => {
   const run = async (): Promise<unknown> => runToolLoop({ provider: createMockProvider([text("Done.")]), messages, ...options });
   await expect(run()).rejects.toMatchObject({ code, details: { option } });
   leaveOutAll();

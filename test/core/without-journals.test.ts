@@ -82,7 +82,7 @@ describe("a bundle of runToolLoop", () => {
     ["reads journals", "memoryJournal", "./journal/memory-journal.ts", "journal-mismatch"],
     ["starts nested runs", "runNested", "./loop/nested/run-nested.ts", "cannot start a nested run"],
     ["starts nested runs", "defineAgentTool", "./loop/nested/define-agent-tool.ts", "cannot start a nested run"],
-  ])("has the code that %s only with %s", async (...[, name, file, text]) => {
+  ])("contains the code that %s only with %s", async (...[, name, file, text]) => {
     expect(await bundle(loop)).not.toContain(text);
     expect(await bundle(`${loop} export { ${name} } from "${file}";`)).toContain(text);
   });

@@ -86,7 +86,7 @@ it("a durable host names the method that ends its waiting calls, and refuses unk
   await host.stop("advice");
 });
 
-it("a definition names the options as its caller wrote them", () => {
+it("defineDurableHost and defineDurableLoop name the options in errors as the caller wrote them", () => {
   expect(() => defineDurableHost({ name: "a", tools: [] } as never)).toThrow(
     'There is no option "tools". Write: options: () => ({ tools }), because "options" returns those of each run',
   );
@@ -147,7 +147,7 @@ describe("a durable run that is being deleted", () => {
     await expect(readAll("deleted")).rejects.toMatchObject(unknown);
   });
 
-  it("ends a reader with an error if only one large text is missing", async () => {
+  it("ends a reader with an error if only one large string is missing", async () => {
     await start("half", "write");
     await session.query("DELETE FROM turnwright.blobs WHERE run_id = 'half/1'");
     await expect(readAll("half")).rejects.toMatchObject(unknown);
@@ -202,7 +202,7 @@ describe.each([
   ["request", "i1/request", { kind: "once", until: 5 }],
   // A wait with a time limit may get the answer that the end of its time gives.
   ["timed", "call_i0_0", null],
-])("a wait of a middleware in %s", (where, call, answer) => {
+])("a middleware wait in %s", (where, call, answer) => {
   it("takes an answer that fits its schema, and refuses others like runToolLoop", async () => {
     const id = `wait-${where}`;
     await start(id, where, asking);

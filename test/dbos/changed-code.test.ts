@@ -66,7 +66,7 @@ describe("a durable run whose worker was stopped", () => {
     await worker.stop();
   }, 30_000);
 
-  it("continues although the tool of an ended call was removed", async () => {
+  it("continues even if the tool of an ended call was removed", async () => {
     await stopInside("ended");
     code = { tools: [toolOf("wait")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });

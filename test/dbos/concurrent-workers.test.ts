@@ -89,7 +89,7 @@ describe("PostgresStore.migrate()", () => {
     await own.end();
   });
 
-  it("converts tables of version 1, and does not touch current tables", async () => {
+  it("converts version 1 tables, and does not touch current tables", async () => {
     const columns = async (): Promise<unknown> =>
       (
         await database.pool.query(
@@ -119,7 +119,7 @@ async function startFailed(id: string): Promise<void> {
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
 describe("a durable run's result", () => {
-  it("rejects for a run that was deleted directly after its end", async () => {
+  it("rejects for a run that was deleted right after it ended", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});
     const result = loop.result("gone").catch((error: unknown) => error);

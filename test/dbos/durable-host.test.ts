@@ -157,7 +157,7 @@ describe("a durable host", () => {
     expect((await shop.status("chat-5"))?.runId).toBe("chat-5/3");
   });
 
-  it("starts only one run for several starts at the same time", async () => {
+  it("starts only one run for several simultaneous starts", async () => {
     const starts = await Promise.all([1, 2, 3].map(() => shop.start("chat-6", { message: "Think." })));
     expect(starts.map(({ kind }) => kind).toSorted()).toEqual(["busy", "busy", "started"]);
     await shop.stop("chat-6");

@@ -115,7 +115,7 @@ describe("defineDurableLoop", () => {
     expect((await rooms.result("run-1")).messages[0]).toMatchObject({ content: "A room?" });
   });
 
-  it("rejects an invalid id, an invalid input and an invalid option `from`", async () => {
+  it("rejects an invalid id, an invalid input and an invalid `from` option", async () => {
     await expect(rooms.start("", { question: "?" })).rejects.toMatchObject({ code: "invalid-option", details: { option: "id" } });
     const cyclic: { question: string; self?: unknown } = { question: "?" };
     cyclic.self = cyclic;

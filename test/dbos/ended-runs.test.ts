@@ -72,7 +72,7 @@ describe("a durable run's events", () => {
     await expect(readTypes("fails")).rejects.toThrow("No options for you.");
   });
 
-  it("end immediately if the option `from` is beyond the last event", async () => {
+  it("end immediately if the `from` option is beyond the last event", async () => {
     await loop.start("short", { question: "?" });
     const types = await readTypes("short");
     expect(types.at(-1)).toBe("run-end");
@@ -145,7 +145,7 @@ describe("a durable loop", () => {
     );
   });
 
-  it("does not accept decisions after an operator has cancelled its workflow", async () => {
+  it("does not accept decisions after an operator has canceled its workflow", async () => {
     await loop.start("cancelled", { question: "?", does: "asks" });
     for await (const { event } of loop.events("cancelled", { endsWhenWaiting: true })) if (event.type === "run-end") break;
     const [call] = (await loop.status("cancelled"))?.pendingCalls ?? [];
@@ -154,7 +154,7 @@ describe("a durable loop", () => {
     await expect(decided).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("returns a message that arrived too late in the field `undelivered` of the result", async () => {
+  it("returns a message that arrived too late in the result's `undelivered` field", async () => {
     await loop.start("late", { question: "?" });
     await loop.result("late");
     // After the end of a run, `steer` returns "finished" and writes nothing. This row is what `steer` writes if the run has read
@@ -174,7 +174,7 @@ describe("a durable loop", () => {
     expect(JSON.stringify(messages[2])).toContain("Other.");
   });
 
-  it("rejects ids above 512 characters and ids that Postgres cannot store", async () => {
+  it("rejects ids longer than 512 characters and ids that Postgres cannot store", async () => {
     const id = "ü".repeat(512);
     expect(await loop.start(id, { question: "?" })).toBe("started");
     expect((await readTypes(id)).at(-1)).toBe("run-end");

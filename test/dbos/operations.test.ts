@@ -50,7 +50,7 @@ describe("a durable run that crashes its process", () => {
   }, 60_000);
 });
 
-describe("a worker of durable runs", () => {
+describe("a worker for durable runs", () => {
   it("does not take runs of a loop that the worker does not define", async () => {
     const [waiting] = await client.listRuns({ loop: "unknown" });
     expect(waiting).toMatchObject({ id: "unknown", state: "live", workerId: undefined });

@@ -148,7 +148,7 @@ describe("a durable loop", () => {
     expect(late).toThrow('Define the durable loop "late" before you call launchWorker().');
   });
 
-  it("is invisible to an application with another name in the same database", async () => {
+  it("is invisible to an application with a different name in the same database", async () => {
     await database.relaunch({ name: "billing" });
     expect(await typed.status("good")).toBeUndefined();
     expect(await database.worker.listRuns()).toEqual([]);
@@ -160,7 +160,7 @@ describe("a durable loop", () => {
 });
 
 describe("launchWorker", () => {
-  it("names the option databaseUrl, but not the password in the URL, if the database cannot be reached", async () => {
+  it("names the `databaseUrl` option, but not the password in the URL, if the database cannot be reached", async () => {
     await database.worker.stop();
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);

@@ -83,7 +83,7 @@ async function countSteered(runId: string): Promise<number> {
 }
 
 describe("a steering message to a durable run", () => {
-  it("is delivered once if nested runs work at the same time", async () => {
+  it("is delivered once even if several nested runs are active", async () => {
     const gate = createGate();
     const running = execute("parallel", optionsOf(gate, { agents: 4, naps: 2 }));
     await gate.begun(4);
@@ -95,7 +95,7 @@ describe("a steering message to a durable run", () => {
     expect([status, undelivered, await countSteered("parallel")]).toEqual(["completed", [], 1]);
   }, 60_000);
 
-  it("is delivered if the worker dies while a nested run works", async () => {
+  it("is delivered if the worker dies while a nested run is active", async () => {
     const gate = createGate();
     const options = optionsOf(gate, { agents: 1, naps: 2 });
     const first = execute("dies", options);

@@ -113,7 +113,7 @@ test("DBOS: a timer ends in the workflow, and only an answer to an open wait is 
   expect(await readWaits("timed")).toEqual([]);
 });
 
-test("DBOS: cancelling a workflow aborts its tool, and the resumed workflow reports that the tool may have run", async () => {
+test("DBOS: canceling a workflow aborts its tool, and the resumed workflow reports that the tool may have run", async () => {
   const provider = createMockProvider([toolCall("slow"), text("Done.")]);
   let begun: () => void = () => {};
   const began = new Promise<void>((resolve) => (begun = resolve));

@@ -57,7 +57,7 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
   worker = await launchWorker({ databaseUrl: postgres.url });
 }
 
-describe("a worker of durable runs that stops", () => {
+describe("a worker for durable runs that stops", () => {
   it("leaves a run that DBOS starts during the stop for the next worker", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
@@ -111,7 +111,7 @@ async function readLocking(): Promise<readonly number[]> {
   return (await client.query<{ readonly pid: number }>(text)).rows.map(({ pid }) => pid);
 }
 
-describe("a worker of durable runs whose database session was lost", () => {
+describe("a worker for durable runs whose database session was lost", () => {
   it("gets its lock back without leaving failed connections open", async () => {
     const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
     await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
@@ -170,7 +170,7 @@ async function startProxy(databaseUrl: string) {
   return { url: url.href, countOpen, freeze: () => (isFrozen = true), stop: () => server.close() };
 }
 
-describe("a worker of durable runs whose database no longer answers", () => {
+describe("a worker for durable runs whose database no longer answers", () => {
   it("rejects listRuns() and deleteRuns() after answerMs, and closes its connections when it stops", async () => {
     await worker.stop();
     const proxy = await startProxy(postgres.url);

@@ -69,7 +69,7 @@ describe("sendDecision", () => {
     ["a malformed decision", undefined, { kind: "yes" }, "invalid-decision"],
     ["no object", undefined, "approve", "invalid-decision"],
   ])(
-    "refuses %s, and the call waits on",
+    "refuses %s, and the call keeps waiting",
     async (...[title, id, decision, code]) => {
       const callId = await start(title, "book");
       await expect(sendAnswer(title, id ?? callId, decision as never)).rejects.toMatchObject({ code });

@@ -46,7 +46,7 @@ it.for([
   [{ maxCostUSD: 1 }, 1],
   [{ maxTokens: 1 }, 1],
   [{ concurrency: 1 }, 0],
-] as const)("evaluate: warns if it cannot count what the limits %o are about", async ([limits, count]) => {
+] as const)("evaluate: warns if it cannot count what the limits %o restrict", async ([limits, count]) => {
   const evaluation = defineEvaluation({
     name: "own",
     cases: [{ id: "a" }],

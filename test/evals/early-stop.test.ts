@@ -21,7 +21,7 @@ function createSuite(seed: number) {
   });
 }
 
-it.for([1, 5])("stops early with the decisions of 20 trials, at no more than half the cost (seed %d)", async (seed) => {
+it.for([1, 5])("stops early with the same decisions as 20 trials, at no more than half the cost (seed %d)", async (seed) => {
   const suite = createSuite(seed);
   const [all, early] = [await evaluate(suite), await evaluate(suite, { stopEarly: true })];
   expect(all.totals.trials).toBe(800);

@@ -14,7 +14,7 @@ describe("errors from trials", () => {
     ["a service that is busy", "run", fail({ status: 529, message: "Busy" }), 5],
     ["a setup that throws", "setup", new Error("no database"), 1],
     ["a connection that was reset", "setup", Object.assign(new Error("reset"), { code: "ECONNRESET" }), 5],
-  ] as const)("%s: is tried as often as this may help", async ([, place, problem, count]) => {
+  ] as const)("%s: is retried only if a retry may help", async ([, place, problem, count]) => {
     const evaluation = defineEvaluation({
       name: "errors",
       cases: [{ id: "a" }],
@@ -40,7 +40,7 @@ describe("errors from trials", () => {
     ["a service that is busy", fail({ status: 503, message: "Busy" })],
     ["a stream that breaks", fail({ code: "stream-ended-early", message: "Cut" })],
     ["a service that sends nothing", stall()],
-  ] as const)("%s: fails an evaluation whose checks pass if the agent does nothing", async ([, problem]) => {
+  ] as const)("%s: fails an evaluation even if its checks pass when the agent does nothing", async ([, problem]) => {
     const clock = createTestClock();
     const judged: string[] = [];
     const evaluation = defineEvaluation({
@@ -87,7 +87,7 @@ describe("errors from trials", () => {
     expect([report.ok, report.totals.passed, report.totals.errors]).toEqual([true, 2, 0]);
   });
 
-  it("has no score in the mean if its teardown failed", async () => {
+  it("exclude a trial's score from the mean if its teardown failed", async () => {
     const evaluation = defineEvaluation({
       name: "scores",
       cases: [{ id: "a" }, { id: "b" }],
@@ -103,7 +103,7 @@ describe("errors from trials", () => {
     expect([totals.passed, totals.failed, totals.scores]).toEqual([1, 0, { short: 1 }]);
   });
 
-  it("a persistent error does not stop a case that has a verdict", async () => {
+  it("do not stop a case that has a verdict, even if they persist", async () => {
     const evaluation = defineEvaluation({
       name: "errors",
       cases: [{ id: "a" }],
@@ -194,7 +194,7 @@ describe("a replay", () => {
     expect(error).not.toMatch(/judge gave|Record the run again/);
   });
 
-  it("from an iteration beyond the end fails with the number of iterations", async () => {
+  it("from an iteration beyond the end fails, and states the number of iterations", async () => {
     const directory = makeFolder();
     await evaluate(answering(directory, "Be brief."));
     const report = await evaluate(answering(directory, "Be brief."), { replay: { from: 7 } });

@@ -21,7 +21,7 @@ describe("renderEvalPage", () => {
       "a phone in the dark",
       { viewport: { width: 390, height: 800 }, colorScheme: "dark" as const, isMobile: true, hasTouch: true },
     ],
-  ] as const)("opens trials and filters cases on %s, and runs no script of a text", async ([, options]) => {
+  ] as const)("opens trials and filters cases on %s, and runs no script contained in text", async ([, options]) => {
     const report = await evaluate(
       {
         name: everything,

@@ -197,11 +197,11 @@ describe("evaluate", () => {
   it.each([
     ["is not awaited", true, "A run has not ended yet. Await it in the function run, and return its result."],
     [
-      "has not the options of the trial",
+      "does not get the trial's options",
       false,
       /^The run .+ does not belong to the trial, .+ Pass its options through trial\.options\.$/,
     ],
-  ])("is an error if a run %s", async (_name, isFloating, message) => {
+  ])("reports an error if a run %s", async (_name, isFloating, message) => {
     const evaluation = defineEvaluation({
       name: "mistakes",
       cases: [{ id: "a" }],
@@ -381,7 +381,7 @@ describe("evaluate", () => {
     ],
     ["trials", { trials: 0 }, /"evaluation.trials" is .*, but must be a whole number from 1 to 100000/],
     ["an unknown option", { trails: 3 }, /Did you mean "evaluation.trials"/],
-  ])("refuses wrong %s", async (_name, wrong, message) => {
+  ])("refuses invalid options: %s", async (_name, wrong, message) => {
     const { evaluation } = refunds([], { directory: false });
     await expect(evaluate({ ...evaluation, ...(wrong as object) })).rejects.toThrow(message);
   });

@@ -59,7 +59,7 @@ describe("createJudge", () => {
     expect((await judge.agreement([example("good", true)])).kappa).toBeUndefined();
   });
 
-  it("has its own budget, and does not give a verdict beyond it", async () => {
+  it("has its own budget, and gives no verdict once the budget is spent", async () => {
     const { judge, provider } = judgeOf(() => 5, { maxCostUSD: 0.3, pricing: () => 0.2 });
     await judge.score("a");
     // The second judgement would cost more than is left, and is made, because its cost is only known afterwards.
@@ -100,7 +100,7 @@ describe("a judge in an evaluation", () => {
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "failed" });
   });
 
-  it("may be the only check that can fail the trial only if it says so", async () => {
+  it("may be the only check that can fail a trial, but must say so", async () => {
     const report = await evaluate(evaluationWith({ min: 0.5 }, {}, 5).evaluation);
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "error" });
     expect(report.cases[0]?.trials[0]?.error).toMatch(/^Only a judge can fail this trial \(polite\)\. Add a check/);

@@ -45,7 +45,7 @@ async function stopAfter(ended: number, evaluation: ReturnType<typeof agent>, op
 const withoutTimes = (report: EvalReport): unknown =>
   JSON.parse(JSON.stringify(report, (key, value) => (["startedAt", "durationMs", "resumed"].includes(key) ? undefined : value)));
 
-describe("the option resume of evaluate", () => {
+describe("the `resume` option of evaluate", () => {
   it.for([1, 3, 5])(
     "completes a stopped evaluation like an uninterrupted one after %i trials, and repeats none",
     async (ended) => {
@@ -85,7 +85,7 @@ describe("the option resume of evaluate", () => {
     expect(report.totals).toMatchObject({ passed: 3, failed: 1, errors: 0, tokens: 400, inputTokens: 360, cachedTokens: 160 });
   });
 
-  it("runs the trials of a changed case and of another model again", async () => {
+  it("reruns the trials of a changed case and of a different model", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await evaluate(agent(asked), { directory });
@@ -104,7 +104,7 @@ describe("the option resume of evaluate", () => {
     expect([report.ended, report.totals.costUSD, asked.length]).toEqual(["max-cost", 1.5, 3]);
   });
 
-  it("counts what trials have spent that run again", async () => {
+  it("counts what trials had spent before they run again", async () => {
     const directory = makeFolder();
     const costly = (check: unknown) => ({ ...agent([]), check: () => check as boolean });
     await evaluate(costly("no check"), { directory });
@@ -119,7 +119,7 @@ describe("the option resume of evaluate", () => {
     expect([again.resumed, again.totals.knownCostUSD, again.totals.costUSD]).toEqual([2, 2, undefined]);
   });
 
-  it("leaves no files of trials that run again", async () => {
+  it("leaves no old files of trials that run again", async () => {
     const directory = makeFolder();
     await evaluate(agent([], ["hel/1"]), { directory, trials: 2 });
     const numbers = (): readonly string[] =>
@@ -150,7 +150,7 @@ describe("the option resume of evaluate", () => {
     ['{"of":"OF","report":{WHOLE,"durationMs":null}}'],
     ['{"of":"OF","report":{WHOLE,"checks":[{"name":"right"}]}}'],
     ['{"of":"OF","report":{WHOLE}}'],
-  ])("does not count a damaged record, and none twice: %s", async ([line]) => {
+  ])("skips damaged records, and counts no trial twice: %s", async ([line]) => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(1, agent(asked), { trials: 3, directory });
@@ -179,7 +179,7 @@ describe("a trial that takes too long", () => {
     ["run", { run: hang }],
     ["check", { check: hang }],
     ["teardown", { setup: () => 1, teardown: hang }],
-  ])("is reported with the function that did not end: %s", async ([step, hanging]) => {
+  ])("is reported with the function that did not finish: %s", async ([step, hanging]) => {
     const clock = createTestClock();
     const base: Evaluation = { name: "slow", cases: [{ id: "a" }], run: () => 1, check: () => true };
     const limits = { trialMs: 1000, cleanupMs: 0 };
@@ -194,16 +194,13 @@ describe("a trial that takes too long", () => {
   });
 });
 
-it.for([Number.NaN, 2, -0.1])(
-  "a minimum score of %d is refused, because no score could reach it or none could fail it",
-  async (min) => {
-    const evaluation = defineEvaluation({
-      name: "wrong",
-      cases: [{ id: "a" }],
-      run: () => 1,
-      check: () => ({ good: { score: 0.5, min } }),
-    });
-    const { cases } = await evaluate(evaluation, { directory: false });
-    expect(cases[0]?.trials[0]?.error).toBe(`The option "min" of the check "good" is ${min}, but must be a score from 0 to 1.`);
-  },
-);
+it.for([Number.NaN, 2, -0.1])("a minimum score of %d is refused, because no score or every score would reach it", async (min) => {
+  const evaluation = defineEvaluation({
+    name: "wrong",
+    cases: [{ id: "a" }],
+    run: () => 1,
+    check: () => ({ good: { score: 0.5, min } }),
+  });
+  const { cases } = await evaluate(evaluation, { directory: false });
+  expect(cases[0]?.trials[0]?.error).toBe(`The option "min" of the check "good" is ${min}, but must be a score from 0 to 1.`);
+});

@@ -59,7 +59,7 @@ describe("an evaluation's folder", () => {
   });
 });
 
-it("names folders that Windows accepts, one for each case", async () => {
+it("contains one folder per case, with a name that Windows accepts", async () => {
   const directory = makeFolder();
   const ids = [
     "con",

@@ -18,7 +18,7 @@ async function refusalOf(call: () => unknown): Promise<unknown> {
   return isLoopError(error) ? [error.code, "option" in error.details && error.details.option] : error;
 }
 
-describe("unknown and wrong options", () => {
+describe("unknown and invalid options", () => {
   it.for<[name: string, call: () => unknown, code: string, option: string]>([
     ["createRunTree", () => createRunTree(any({ nme: "lead" })), "unknown-option", "nme"],
     ["renderTree", () => renderTree(createRunTree(), any({ widht: 80 })), "unknown-option", "widht"],
@@ -51,7 +51,7 @@ describe("unknown and wrong options", () => {
       (context: { emit(part: object): void }) => context.emit({ type: "text", text: "a", name: "b" }),
       "emit(part).name",
     ],
-  ])("are refused by %s: the call fails", async ([, call, message]) => {
+  ])("make the call fail if they are passed to %s", async ([, call, message]) => {
     const playing = play([toolCall("t"), text("Hi.")], { tools: [tool("t", (_, context) => call(context as never))] });
     const [outcome] = (await playing.result).calls;
     expect(outcome).toMatchObject({ outcome: "failed", result: { reason: expect.stringContaining(`"${message}"`) } });

@@ -37,7 +37,7 @@ function createHeldCheck(
   return { check, release: () => open(), calls: () => calls };
 }
 
-describe("input checks of guardrails", () => {
+describe("guardrail input checks", () => {
   it("let a run continue if all checks pass", async () => {
     const provider = createMockProvider([text("Hello")]);
     const recording = recordEvents();
@@ -190,7 +190,7 @@ function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
-describe("input checks of guardrails in a resumed run", () => {
+describe("guardrail input checks in a resumed run", () => {
   type Options = LoopOptions & { readonly runId: string };
   const start = (options: Options, check: InputCheck): ReturnType<typeof runToolLoop> =>
     runToolLoop({ ...options, middleware: [guardrails({ input: [check] })] });

@@ -60,7 +60,7 @@ function start(
   };
 }
 
-describe("output checks of guardrails", () => {
+describe("guardrail output checks", () => {
   it("rewrite the answer before it is shown, recorded or sent back", async () => {
     const answer = [
       reasoning("It was 1234567."),
@@ -101,7 +101,7 @@ describe("output checks of guardrails", () => {
     expect(`${JSON.stringify(result)}${JSON.stringify(recording.events)}${written()}`).not.toContain("SECRET");
   });
 
-  it("do not run tool calls from a refused message", async () => {
+  it("prevent the tool calls in a refused message from running", async () => {
     const { running, recording } = start([[text("SECRET"), toolCall("missing", {})]], [refuseSecret()]);
     expect((await running).functionHistory).toEqual([]);
     expect(recording.types()).not.toContain("tool-args-end");
@@ -113,7 +113,7 @@ describe("output checks of guardrails", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("check only the kinds of parts listed in the field `parts`", async () => {
+  it("check only the kinds of parts listed in the `parts` field", async () => {
     const seen: string[] = [];
     const check: OutputCheck = { name: "seen", parts: ["text"], check: ({ part }) => (seen.push(part), { kind: "pass" }) };
     const { running } = start([[reasoning("Hm."), text("Hi.")]], [check]);
@@ -155,7 +155,7 @@ describe("output checks of guardrails", () => {
     expect(await running).toMatchObject({ reason: { kind: "provider-error" }, text: "Call [number]." });
   });
 
-  it("start with an empty text for each provider of withFallback", async () => {
+  it("start with empty text for each provider of withFallback", async () => {
     const second = createMockProvider([text("678 is fine.")]);
     const script = [[text("12345"), fail({ status: 503 })]];
     const { running } = start(script, [redact()], (first) => withFallback([first, second]));
@@ -189,7 +189,7 @@ describe("output checks of guardrails", () => {
   });
 });
 
-describe("output checks of guardrails with a window", () => {
+describe("guardrail output checks with a window", () => {
   it("show text outside the window while the model is still writing", async () => {
     const { running, shown } = start([text("Call me at 1234567 or at home, please.", { chunks: 38 })], [redact(10)]);
     const { text: said } = await running;

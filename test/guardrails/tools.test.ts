@@ -25,7 +25,7 @@ const inside: ToolCheck = {
   check: ({ args }) => (pathOf(args).startsWith("/etc") ? { kind: "refuse", reason: "outside the folder" } : { kind: "pass" }),
 };
 
-describe("tool checks of guardrails", () => {
+describe("guardrail tool checks", () => {
   it("deny one call, with a reason for the model, and let the other calls run", async () => {
     const { read, options } = createStage([inside]);
     const provider = createMockProvider([
@@ -106,7 +106,7 @@ describe("tool checks of guardrails", () => {
     ["needs approval", { needsApproval: true, execute: one }, ["wait", "evil"]],
     ["needs approval, and comes later", { needsApproval: true, execute: one }, ["evil", "wait"]],
     ["has its result from outside", {}, ["wait", "evil"]],
-  ] as const)("leave no call that waits if a check ends the run, and the call %s", async ([, traits, names]) => {
+  ] as const)("do not leave a call waiting if a check ends the run and the call %s", async ([, traits, names]) => {
     const journal = memoryJournal();
     const fields = { description: "", inputSchema: { type: "object" } };
     const tools = [defineTool({ name: "wait", ...fields, ...traits }), defineTool({ name: "evil", ...fields, execute: one })];

@@ -46,7 +46,7 @@ const redact: OutputCheck = {
   check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
 };
 
-it("output checks of guardrails run once for each text if several wrappers record the run", async () => {
+it("guardrail output checks run once for each text if several wrappers record the run", async () => {
   const judged: string[] = [];
   const note: OutputCheck = { name: "note", check: ({ text: said }) => (judged.push(said), { kind: "pass" }) };
   const options = {
@@ -61,7 +61,7 @@ it("output checks of guardrails run once for each text if several wrappers recor
   expect(lines.join("")).not.toContain("1234567");
 });
 
-it("output checks of guardrails hold text back while the model emits reasoning between two pieces of text", async () => {
+it("guardrail output checks hold text back while the model emits reasoning between two pieces of text", async () => {
   const secret: OutputCheck = {
     name: "secret",
     check: ({ text: said }) => (said.includes("SECRET") ? { kind: "refuse" } : { kind: "pass" }),

@@ -60,7 +60,7 @@ describe("an agent with the filter", () => {
     ["withoutToolCalls(m).slice(1)", (messages) => withoutToolCalls(messages).slice(1)],
     ["withoutToolCalls", withoutToolCalls],
     ["(m) => m", identity],
-  ])("%s answers, with a summary of later messages and without one", async ([, history]) => {
+  ])("%s answers, with and without a summary of later messages", async ([, history]) => {
     for (const when of [undefined, 700]) {
       const { result, requests, summaries } = await playAgents(history, { after: 4, when });
       expect([result, summaries.length > 0]).toMatchObject([isAnswered, when !== undefined]);

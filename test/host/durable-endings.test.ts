@@ -56,7 +56,7 @@ const cases = (["stop", "kill"] as const).flatMap((verb) =>
 );
 
 describe("a waiting durable run that another worker took over", () => {
-  it.each(cases)("ends in its records after $verb while $title waits", async ({ verb, calls }) => {
+  it.each(cases)("records its end after $verb while $title waits", async ({ verb, calls }) => {
     const engine = createEngine();
     const options = optionsOf(calls);
     const first = engine.createProcess(live)(options);

@@ -38,7 +38,7 @@ describe("a durable run's execution", () => {
     expect((JSON.parse(factsOf(end) ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
-  it("stores that its text is from the extra iteration of finalAnswer", async () => {
+  it("records that its text comes from the extra iteration of finalAnswer", async () => {
     const provider = createMockProvider(({ toolChoice }) => (toolChoice === "none" ? text("So far.") : toolCall("look")));
     const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
     const limits = { maxIterations: 1 };

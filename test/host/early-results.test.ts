@@ -4,7 +4,7 @@ import type { ResumeAnswer } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, readStart, textOf, tool } from "./stage.ts";
 
-it('host.resume() with whenBusy: "queue": uses a result from before the suspension as soon as the run is suspended', async () => {
+it('host.resume() with whenBusy: "queue": uses a result that arrived before the suspension as soon as the run is suspended', async () => {
   const stage = createStage();
   const { host, id, clock } = stage;
   const sent: string[] = [];

@@ -62,7 +62,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it('sends the event "reset" first if the reader must start again', async () => {
+  it('sends a "reset" event first if the reader must start again', async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -133,7 +133,7 @@ describe("toEventStream", () => {
     expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
   });
 
-  it('ends with the event "failure" and a neutral text if the source throws', async () => {
+  it('ends with a "failure" event and a neutral message if the source throws', async () => {
     async function* failing(): AsyncGenerator<LoopEvent> {
       yield { ...base, type: "text-delta", text: "One." };
       throw new Error("secret");
@@ -154,7 +154,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("stops reading when the stream is cancelled, without stopping the run", async () => {
+  it("stops reading when the stream is canceled, without stopping the run", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });

@@ -173,7 +173,7 @@ describe.each([
     expect(show(await chat.messages())).toEqual(["user: Hello.", "model: Yes.", "user: Are you there?", "model: Yes."]);
   });
 
-  it("removes an unanswered message that was never checked together with a refused message", async () => {
+  it("removes an unchecked, unanswered message together with a refused message", async () => {
     const slow: InputCheck = {
       name: "topic",
       check: ({ text: said }, { signal }) =>

@@ -3,7 +3,7 @@ import { stall, text } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, textOf } from "./stage.ts";
 
 describe("createRunHost", () => {
-  it("lets readers join an ended run for keepMs", async () => {
+  it("lets readers join a finished run for keepMs", async () => {
     const { host, clock, id } = createStage({ keepMs: 1000 });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     await clock.advance(500);
@@ -18,7 +18,7 @@ describe("createRunHost", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("drops the oldest ended runs above maxBytes, but not for readers that have already joined", async () => {
+  it("drops the oldest finished runs above maxBytes, but not for readers that have already joined", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
@@ -29,7 +29,7 @@ describe("createRunHost", () => {
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 
-  it("does not let readers join an ended run with keepMs: 0 or maxBytes: 0", async () => {
+  it("does not let readers join a finished run with keepMs: 0 or maxBytes: 0", async () => {
     for (const options of [{ keepMs: 0 }, { maxBytes: 0 }]) {
       const { host, clock, id } = createStage(options);
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));

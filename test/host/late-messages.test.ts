@@ -48,18 +48,15 @@ async function steerLate(end: (host: RunHost, id: string) => unknown, first?: Mo
   return { id, store, host, run };
 }
 
-it.each(["resume", "start"] as const)(
-  "host.%s() after host.close() delivers a message that was steered before, once",
-  async (next) => {
-    const { id, store, run } = await steerLate((host) => host.close());
-    const host = createRunHost({ store });
-    const answer = await (next === "resume" ? host.resume(id, run) : host.start(id, { ...run, message: said("c") }));
-    if (answer.kind === "started") await answer.result;
-    const begin = ["a", "assistant", "tool", "b"];
-    expect(idsOf((await host.status(id))?.messages)).toEqual([...begin, ...(next === "start" ? ["c"] : []), "assistant"]);
-    expect((await store.load(id))?.state.undelivered).toEqual([]);
-  },
-);
+it.each(["resume", "start"] as const)("host.%s() after host.close() delivers a previously steered message once", async (next) => {
+  const { id, store, run } = await steerLate((host) => host.close());
+  const host = createRunHost({ store });
+  const answer = await (next === "resume" ? host.resume(id, run) : host.start(id, { ...run, message: said("c") }));
+  if (answer.kind === "started") await answer.result;
+  const begin = ["a", "assistant", "tool", "b"];
+  expect(idsOf((await host.status(id))?.messages)).toEqual([...begin, ...(next === "start" ? ["c"] : []), "assistant"]);
+  expect((await store.load(id))?.state.undelivered).toEqual([]);
+});
 
 it("host.resume() of a run that was cut off after it was drained delivers a steered message once", async () => {
   const { id, store, run } = await steerLate((host) => host.close());
@@ -85,7 +82,7 @@ it.each<[title: string, go: (late: Late) => Promise<unknown>]>([
   expect((await late.store.load(late.id))?.state.undelivered).toEqual([]);
 });
 
-it("a run that ended and is only read again does not double a message", async () => {
+it("a finished run that is only read again does not duplicate a message", async () => {
   const late = await stopped();
   await cutOff(late.store, late.id);
   const answer = await late.host.resume(late.id, late.run);
@@ -110,7 +107,7 @@ it.each<[title: string, message: UserMessage & { again?: true; edited?: true }, 
   },
 );
 
-it("a message that arrives while an ended run is read again begins the next run", async () => {
+it("a message that arrives while a finished run is read again begins the next run", async () => {
   const store = sharedStore();
   const { host, id, clock } = createStage({ store, whenBusy: "steer" });
   const run = { provider: createMockProvider(({ messages }) => text(`Answer ${messages.length}`)), clock };

@@ -56,13 +56,13 @@ async function send(host: RunHost, message: string, more: object = {}): Promise<
 
 const open = (): ConversationStore => fileConversationStore(folder, { fsync: false });
 
-describe("the host option keepRuns", () => {
+describe("the host's `keepRuns` option", () => {
   it.each<[KeepRuns | undefined, readonly string[]]>([
     [undefined, ["6"]],
     [1, ["6"]],
     [3, ["4", "5", "6"]],
     [Number.POSITIVE_INFINITY, ["1", "2", "3", "4", "5", "6"]],
-  ])("keeps the journals of the newest runs: %s", async (keepRuns, expected) => {
+  ])("keeps the journals of the newest runs (keepRuns: %s)", async (keepRuns, expected) => {
     const host = createRunHost({ store: open(), keepRuns });
     for (let turn = 0; turn < 6; turn += 1) await send(host, "Hello");
     expect(hosted()).toEqual(expected);
@@ -171,7 +171,7 @@ it('host.remove() returns "busy" while another process has the conversation', as
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("a host with a store of only four methods refuses list(), and keeps journals", async () => {
+it("a host whose store has only four methods refuses list(), and keeps journals", async () => {
   const { load, lock, isLocked, remove } = memoryConversationStore();
   const host = createRunHost({ store: { load, lock, isLocked, remove } });
   await send(host, "Pay.");

@@ -31,7 +31,7 @@ describe("host.start()", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the stored messages with the option `messages`", async () => {
+  it("replaces the stored messages with the `messages` option", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -66,7 +66,7 @@ describe("host.start()", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("rejects the option `prompt` and names the option to use", async () => {
+  it("rejects the `prompt` option and names the option to use instead", async () => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const started = host.start(id, { provider, clock, prompt: "Hello." } as never);
@@ -84,7 +84,7 @@ describe("host.start()", () => {
     ["a null character", "\u0000"],
     ["half a surrogate pair", "\ud800"],
     ["a text of 4,000 characters", "long".repeat(1_000)],
-  ])("rejects %s as the id of a conversation", async ([, id]) => {
+  ])("rejects %s as a conversation id", async ([, id]) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });
     await expect(start).rejects.toMatchObject({ code: "invalid-option" });
@@ -96,7 +96,7 @@ describe("host.start()", () => {
     ['the text "constructor"', "constructor"],
     ["a text with a space", "chat: 1"],
     ["a text of 200 characters", "long".repeat(50)],
-  ] as const)("accepts %s as the id of a conversation", async ([, given]) => {
+  ] as const)("accepts %s as a conversation id", async ([, given]) => {
     const { host, clock } = createStage();
     const id = given;
     expect([await host.status(id), host.join(id), host.stop(id)]).toEqual([undefined, undefined, "not-running"]);

@@ -75,7 +75,7 @@ describe.for<[string, () => ConversationStore]>([
 });
 
 describe("memoryConversationStore", () => {
-  it("removes the journals of a conversation above maxConversations", async () => {
+  it("removes a conversation's journals when maxConversations is exceeded", async () => {
     const store = memoryConversationStore({ maxConversations: 1 });
     const { host, clock } = createStage({ store });
     for (const id of ["evicted", "kept"]) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
@@ -98,7 +98,7 @@ describe("fileConversationStore", () => {
     if (process.platform !== "win32") for (const name of names) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
   });
 
-  it.for(["", ".", "a/b", "a\u0000", "x".repeat(201)])("a host refuses the id %j", async (id) => {
+  it.for(["", ".", "a/b", "a\u0000", "x".repeat(201)])("makes a host refuse the id %j", async (id) => {
     const { host, clock } = createStage({ store: fileConversationStore(folder) });
     const started = host.start(id, { ...playing([text("Hi.")], clock), message: "Go." });
     await expect(started).rejects.toMatchObject({ code: "invalid-option" });

@@ -99,7 +99,7 @@ it("only one of two processes continues a conversation with waiting calls", asyn
   expect(usersOf((await one.status(id))?.messages)).toEqual(["Pay."]);
 });
 
-it("host.cancel() does not undo a run that another process has begun meanwhile", async () => {
+it("host.cancel() does not undo a run that another process has begun in the meantime", async () => {
   const { id, one, other, locks, clock } = openTwo({ whenSuspended: "deny" });
   await readStart(one.start(id, { ...run, message: "Pay." }));
   const gate = createGate();

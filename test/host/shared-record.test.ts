@@ -36,7 +36,7 @@ it("a conversation continues the run of a host, and a host continues the run of 
   expect(usage).toEqual((await chat.usage()).usage);
 });
 
-it("a host answers busy while a conversation object holds the lock, and vice versa", async () => {
+it('a host returns "busy" while a conversation object holds the lock, and vice versa', async () => {
   const store = memoryConversationStore();
   const { host, id, clock } = createStage({ store });
   const started = await host.start(id, { ...playing([stall()], clock), message: "Wait." });
@@ -73,7 +73,7 @@ it("a host stops a run whose lock is lost, and stores nothing more", async () =>
   expect((await memory.load(id))?.state.lastRun?.status).toBe("running");
 });
 
-it("a lock that arrives after storeMs is released", async () => {
+it("a lock acquired after storeMs is released", async () => {
   const memory = memoryConversationStore();
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

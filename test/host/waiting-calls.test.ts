@@ -148,7 +148,7 @@ describe("createRunHost with queued starts", () => {
     ]);
   });
 
-  it("returns closed when the host is closed", async () => {
+  it('returns "closed" for them when the host is closed', async () => {
     const { host, id } = createStage({ whenSuspended: "queue" });
     const run = createRun();
     await readStart(host.start(id, { ...run, message: "Pay." }));
@@ -170,7 +170,7 @@ describe("createRunHost with queued starts", () => {
     expect((await second.start(first.id, { ...createRun(), message: "Hello" })).kind).toBe("started");
   });
 
-  it.each(["cancel", "remove"] as const)("%s() returns busy during a run, and waits for a stopped one", async (verb) => {
+  it.each(["cancel", "remove"] as const)('%s() returns "busy" during a run, and waits for a stopped run to end', async (verb) => {
     const { host, id, clock } = createStage();
     const slow = tool("slow", () => new Promise(() => {}));
     const run = { provider: createMockProvider(() => toolCall("slow")), tools: [slow], clock, message: "Work." };

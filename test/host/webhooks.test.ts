@@ -4,7 +4,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, tool } from "./stage.ts";
 
 describe('host.resume() with whenBusy: "queue"', () => {
-  it("uses two results from before the suspension as soon as the run is suspended", async () => {
+  it("uses two results that arrived before the suspension as soon as the run is suspended", async () => {
     const { host, clock, id } = createStage();
     const job = tool("job", () => defer());
     const slow = tool("slow", (_, { signal }) => new Promise((end) => clock.setTimeout(() => end(signal.aborted), 100)));

@@ -56,7 +56,7 @@ function breaking(failures: number, ...parts: readonly MockPart[]): MockScript {
   };
 }
 
-describe("host.start() with a message that arrived before", () => {
+describe("host.start() with a message that has already arrived", () => {
   it("returns the message's run with all its events, and does not repeat any tools", async () => {
     const stage = open(paying);
     await readStart(stage.start(say("Pay.", "m1")));
@@ -222,7 +222,7 @@ describe("host.start() with a message that replaces another", () => {
     expect(await stage.start(say("fish", "m2", { edited: true }))).toMatchObject({ repeated: true, runId: `${stage.id}/4` });
   });
 
-  it("creates one turn if a request for another answer arrives twice", async () => {
+  it("creates one turn if a request for a new answer arrives twice", async () => {
     const stage = open(echo);
     await history(stage);
     const again = say("birds", "m3", { again: `${stage.id}/3` });
@@ -234,7 +234,7 @@ describe("host.start() with a message that replaces another", () => {
     ["another answer to a message that the conversation does not have", say("dogs", "other", { again: true })],
     ["an edit of a message that the conversation does not have", say("dogs", "other", { edited: true })],
     ["another message with the id of an earlier one", say("fish", "m2")],
-  ])("answers unknown-message for %s", async (_title, message) => {
+  ])('returns "unknown-message" for %s', async (_title, message) => {
     const stage = open(echo);
     await history(stage);
     const before = await stage.shown();
@@ -273,7 +273,7 @@ describe("host.start() with a message that replaces another", () => {
   });
 });
 
-describe("a page that asks for another answer after an error", () => {
+describe("a page that asks for a new answer after an error", () => {
   const overloaded = fail({ status: 503, message: "Overloaded" });
 
   it.each<[title: string, failures: number, parts: readonly MockPart[]]>([
@@ -281,7 +281,7 @@ describe("a page that asks for another answer after an error", () => {
     ["in its answer", 1, [text("Pai"), overloaded]],
     ["twice", 2, [text("Pai"), overloaded]],
     ["because the key was wrong", 1, [fail({ status: 401, message: "No key" })]],
-  ])("keeps the results of calls of a run that broke off %s", async (_title, failures, parts) => {
+  ])("keeps the results of calls from a run that broke off %s", async (_title, failures, parts) => {
     const stage = open(breaking(failures, ...parts));
     await readStart(stage.start(say("Pay.", "m1")));
     for (let run = 1; run <= failures; run += 1)
@@ -312,7 +312,7 @@ describe("a page that asks for another answer after an error", () => {
   });
 });
 
-describe("host.resume() with decisions that arrived before", () => {
+describe("host.resume() with decisions that have already arrived", () => {
   const middleware = [approve(() => ({ kind: "ask" as const }))];
 
   it("retries a failed run without repeating a call", async () => {
@@ -357,7 +357,7 @@ describe("a start after a stop", () => {
   });
 });
 
-describe("conversation.send() with a message that arrived before", () => {
+describe("conversation.send() with a message that has already arrived", () => {
   it("answers an unanswered message once, and refuses an answered one", async () => {
     let requests = 0;
     const provider = createMockProvider(() => ((requests += 1) === 1 ? fail({ status: 401, message: "No key" }) : text("Yes.")));

@@ -37,7 +37,7 @@ describe("a run log with strings instead of numbers", () => {
     { type: "run-end", run: 0, status: "completed", reason: { kind: "answered" }, toolCallsExecuted: "<s>", ...wrong },
   ]);
 
-  it("has only the valid token counts", () => {
+  it("keeps only the valid token counts", () => {
     const known = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 110 }, costUSD: undefined, durationMs: undefined };
     expect([run, run.iterations[0]]).toMatchObject([{ ...known, toolCallsExecuted: undefined }, known]);
     expect(run.iterations[0]?.calls[0]?.durationMs).toBeUndefined();

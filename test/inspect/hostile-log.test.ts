@@ -89,7 +89,7 @@ describe("parseRunLog with a large log", () => {
     expect(JSON.stringify(run.iterations[0]?.request?.messages())).toContain(`${"[".repeat(1_000)}1]`);
   });
 
-  it("reads a reference to a single text of 17,000,000 characters", () => {
+  it("reads a reference to a single string of 17,000,000 characters", () => {
     const long = "x".repeat(17_000_000);
     const run = readEdited([...began, ended({ "=": [0, long] }), request({ add: [{ role: "user", content: { "@": 0 } }] })]);
     expect(run.iterations[0]?.request?.messages()).toEqual([{ role: "user", content: long }]);

@@ -29,7 +29,7 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
   return logged;
 }
 
-describe("the run log of runLog", () => {
+describe("the run log from runLog", () => {
   it("contains the options, session and end of the run, without functions and the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),
@@ -103,7 +103,7 @@ describe("the run log of runLog", () => {
     ]);
   });
 
-  it('contains one line "output" per stream, before the lines of the calls', async () => {
+  it('contains one "output" line per stream, before the lines of the calls', async () => {
     const script = [[text("I look it up. ", { chunks: 4 }), toolCall("look_up", { id: 7 })], text("Done.")];
     const { lines } = await logTimed({ provider: createMockProvider(script), tools: [lookUp] });
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([

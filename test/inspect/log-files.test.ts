@@ -115,7 +115,7 @@ describe("the run log for a resumed run", () => {
     expect(runs[0]?.iterations[2]?.request?.messages()).toHaveLength(5);
   });
 
-  it('contains a second line "iteration-end" after the resumed calls of an iteration', async () => {
+  it('contains a second "iteration-end" line after the resumed calls of an iteration', async () => {
     const folder = makeFolder();
     const to = join(folder, "run.jsonl");
     const tools = [{ ...lookUp, needsApproval: true }];

@@ -52,7 +52,7 @@ function privateRun(): LoopOptions {
   };
 }
 
-describe("runLog: the option redact", () => {
+describe("runLog: the `redact` option", () => {
   it("is called with every string in the run and its place", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
@@ -88,7 +88,7 @@ describe("runLog: the option redact", () => {
     ]);
   });
 
-  it("keeps the structure of the log, even if redact changes every text", async () => {
+  it("keeps the structure of the log, even if redact changes every string", async () => {
     const { log } = await logRun(privateRun(), { redact: () => "x" });
     const [run] = log.runs;
     expect(run).toMatchObject({
@@ -128,7 +128,7 @@ describe("runLog: the option redact", () => {
 });
 
 describe("runLog", () => {
-  it("never writes credentials to the log, with or without the option redact", async () => {
+  it("never writes credentials to the log, with or without the `redact` option", async () => {
     const tool = defineTool({
       name: "look",
       description: "Looks",

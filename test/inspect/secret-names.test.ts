@@ -31,7 +31,7 @@ const channels = ["run", "iteration", "tool"].flatMap((what) =>
   ["start", "end", "asyncStart", "asyncEnd", "error"].map((step) => `tracing:turnwright:${what}:${step}`),
 );
 
-describe("a credential instead of the name of", () => {
+describe("a credential used as the name of", () => {
   it.for(runs)("%s appears in no log, span, metric or diagnostics message", async ([, options]) => {
     const seen: string[] = [];
     const listen = (message: unknown): void => void seen.push(JSON.stringify(message));

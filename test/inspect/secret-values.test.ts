@@ -65,7 +65,7 @@ describe("runLog: secret values", () => {
 });
 
 describe("runLog: names and ids", () => {
-  it("are passed to the option `redact` if they are file names or malformed media types", async () => {
+  it("are passed to the `redact` option if they are file names or malformed media types", async () => {
     const { lines } = await logRun(
       {
         provider: createMockProvider([text("Done.")]),

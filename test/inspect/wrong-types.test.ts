@@ -86,7 +86,7 @@ describe("parseRunLog and the exports", () => {
     ["a suspended run", () => suspendedLog(1)],
   ] as const;
 
-  it.for(logs)('either reject as "log-damaged" or show the log of %s if one field has a wrong type', async ([, create]) => {
+  it.for(logs)('either reject as "log-damaged" or show the log of %s if one field has the wrong type', async ([, create]) => {
     const { problems, shown } = findProblems(await create());
     expect([...problems]).toEqual([]);
     expect(shown).toBeGreaterThan(100);

@@ -146,7 +146,7 @@ describe("importTool: the result from an AI SDK tool", () => {
     });
   });
 
-  it("accepts files in the format of AI SDK 7", async () => {
+  it("accepts files in AI SDK 7 format", async () => {
     const made = toolV7({
       inputSchema: city,
       execute: async () => 1,

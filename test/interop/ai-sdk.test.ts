@@ -196,7 +196,7 @@ describe("importTool: an AI SDK tool", () => {
     ["zod/mini", mini.object({ city: mini.string() })],
     ["zod 3", z3.object({ city: z3.string() })],
     ["valibot", v.object({ city: v.string() })],
-  ])("needs options.jsonSchema for a schema of %s", async ([, inputSchema]) => {
+  ])("needs options.jsonSchema for a schema from %s", async ([, inputSchema]) => {
     const made = { description: "", inputSchema, execute: run };
     expect(() => importTool(made, { name: "get" })).toThrow(/cannot be converted to JSON Schema.*Give the tool a "jsonSchema"/);
     const outcome = await runTool(importTool(made, { name: "get", jsonSchema: cityJson }), { city: 1 });

@@ -45,7 +45,7 @@ function readText(output: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : output;
 }
 
-describe.for(table)("importTool with tools of %s", ([, make]) => {
+describe.for(table)("importTool with tools from %s", ([, make]) => {
   const imported = (job: Work, schema?: z.ZodObject): ExecutableTool<unknown> =>
     importTool(make(job, schema), { name: job.name });
 

@@ -20,7 +20,7 @@ const start = (journal = memoryJournal(), answers = {}) =>
   });
 
 describe("importTool: an AI SDK tool without execute", () => {
-  it("validates a result from outside the run with the tool's outputSchema", async () => {
+  it("validates an external result with the tool's outputSchema", async () => {
     const { reason, journal } = await start();
     expect(reason).toMatchObject({
       kind: "result-required",

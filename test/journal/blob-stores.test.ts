@@ -54,7 +54,7 @@ describe("fileBlobStore", () => {
     expect(await fileBlobStore(folder).get([id, "1".repeat(64)])).toEqual(new Map([[id, "grüße \u0000"]]));
   });
 
-  it("does not overwrite a stored text", async () => {
+  it("does not overwrite stored text", async () => {
     const folder = makeFolder();
     writeFileSync(join(folder, id), "first");
     await fileBlobStore(folder).put(id, "second");

@@ -27,7 +27,7 @@ function execute(journal: LoopOptions["journal"], maxIterations: number, version
   });
 }
 
-describe.for(keepings)("the option `version` with %s", ([, keep]) => {
+describe.for(keepings)("the `version` option with %s", ([, keep]) => {
   it("is recorded at the start and whenever the version changes", async () => {
     const open = keep();
     const versions = async (): Promise<readonly unknown[]> => {
@@ -53,7 +53,7 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
     expect(await inspectJournal(open())).toMatchObject({ status: "completed", version: undefined, lastVersion: "1.1" });
   });
 
-  it("is not recorded again if a different version is passed to an ended run", async () => {
+  it("is not recorded again if a different version is passed to a finished run", async () => {
     const open = keep();
     await execute(open(), 5, "1.0");
     await execute(open(), 5, "2.0");
@@ -76,7 +76,7 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
   });
 });
 
-describe("the option `version`", () => {
+describe("the `version` option", () => {
   it("adds one field to the records in which the version changes, and nothing else", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await execute(fileJournal(path), 2, "1.0");

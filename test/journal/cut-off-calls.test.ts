@@ -52,7 +52,7 @@ async function dieInConversation({ store, tools, provider }: Scene, fate: Fate):
   return open();
 }
 
-describe("calls in a message during which the process died", () => {
+describe("calls in a message that was unfinished when the process died", () => {
   it("are in inspectJournal(...).messages if they have ended", async () => {
     const scene = createScene(true);
     await dieInConversation(scene, whileSlow);

@@ -51,7 +51,7 @@ describe("fileJournal", () => {
     }
   });
 
-  it("rejects a different run id, replays ended calls without their tools, and leaves the file unchanged", async () => {
+  it("rejects a different run id, replays finished calls without their tools, and leaves the file unchanged", async () => {
     const { path } = setUp();
     await runToolLoop(runOver(path).options);
     const bytes = readFileSync(path);
@@ -114,7 +114,7 @@ describe("fileJournal", () => {
     expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
   });
 
-  it("rejects a step that fails or returns no JSON, and accepts more steps", async () => {
+  it("rejects a step that fails or does not return JSON, and accepts more steps", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     const close = await journal.open();
@@ -192,7 +192,7 @@ describe("fileJournal", () => {
   });
 });
 
-describe("fileJournal with the option `redact`", () => {
+describe("fileJournal with the `redact` option", () => {
   it("changes the records and the resumed run, but not the live run", async () => {
     const { path } = setUp();
     const seen: string[] = [];

@@ -17,7 +17,7 @@ async function readOwnClaim(): Promise<object> {
 
 const readLink = (path: string): string => (existsSync(path) ? readlinkSync(path) : "");
 
-describe("an existing lock file of fileJournal", () => {
+describe("an existing fileJournal lock file", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");

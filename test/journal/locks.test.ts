@@ -84,7 +84,7 @@ describe("fileJournal with two writers of one file", () => {
       },
     ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])('while the first writer is open, rejects as "journal-locked" a second writer %s', async ([, other]) => {
+  ])('rejects a second writer %s as "journal-locked" while the first writer is open', async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -195,7 +195,7 @@ describe("fileJournal with two writers of one file", () => {
   });
 });
 
-it("the close() of fileJournal waits for an unfinished write", async () => {
+it("fileJournal's close() waits for an unfinished write", async () => {
   const path = join(makeFolder(), "run.jsonl");
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));

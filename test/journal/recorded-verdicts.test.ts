@@ -205,7 +205,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked if the resumed run's gate blocks the calls, also after an approval", async () => {
+  it("are blocked if the resumed run's gate blocks them, even after an approval", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const middleware = [approve(({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }))];

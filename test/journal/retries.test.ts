@@ -44,7 +44,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
-  it("runs a new call even if another call at the same position was cancelled", async () => {
+  it("runs a new call even if another call at the same position was canceled", async () => {
     const ran: unknown[] = [];
     let isDown = true;
     const pay = tool("pay", (args) => (ran.push(args), "ok"));

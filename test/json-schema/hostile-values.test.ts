@@ -113,7 +113,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, { at: `http://${"a".repeat(200)}!` })).toEqual([]);
   });
 
-  it("gets at most 20 validation issues", () => {
+  it("produces at most 20 validation issues", () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, "x"]));
     expect(linesOf({ additionalProperties: { type: "number" } }, many)).toHaveLength(20);
   });

@@ -171,7 +171,7 @@ it("withValidation: rejects a value that is neither an array of tools nor a regi
   );
 });
 
-describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s with plain JSON Schema", ([, make]) => {
+describe.for(Object.entries(plainKinds))("withValidation: an imported tool from %s with plain JSON Schema", ([, make]) => {
   it("gets only arguments that fit its schema", async () => {
     const ran: unknown[] = [];
     const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));

@@ -139,7 +139,7 @@ describe("approve", () => {
     expect(answersOf(await result)[0]?.result).toEqual([["__proto__"], null]);
   });
 
-  it("cannot change the call by modifying the parameter `call`", async () => {
+  it("cannot change the call by modifying the `call` parameter", async () => {
     const approve: Approve = (call) => {
       Object.assign(Object(call.args), { amount: 99, kind: "approve" });
       Object.assign(call, { name: "other", callId: "other" });
@@ -240,7 +240,7 @@ describe("approve", () => {
     ["execute", false],
     ["call", true],
     ["execute", true],
-  ] as const)("runs no tool of a call that the hook %s refused in an earlier execution (durable: %s)", async (hook, durable) => {
+  ] as const)("runs no tool for a call that the %s hook refused in an earlier execution (durable: %s)", async (hook, durable) => {
     const ran: unknown[] = [];
     const allows = new Set<string>();
     const refuse: Middleware["call"] = (call, next) =>

@@ -96,7 +96,7 @@ describe("options.answers for calls to changed tools", () => {
     }
   });
 
-  it("are ignored even if a crash followed after they were recorded", async () => {
+  it("are ignored even if the process crashes after they are recorded", async () => {
     for (const middleware of [ask, [approve((): ApprovalDecision => approved)]]) {
       const ran: string[] = [];
       const store = createDurableStore();

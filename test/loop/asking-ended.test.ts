@@ -103,7 +103,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   },
 );
 
-it("a call keeps waiting if the time runs out in a resumed run that got the same decision as a crashed one", async () => {
+it("a call keeps waiting if the time runs out in a resumed run that received the same decision as the crashed run", async () => {
   const store = createDurableStore();
   const slow = tool("slow", () => never, { needsApproval: true });
   const tools = [slow, tool("other", () => 1, { needsApproval: true })];

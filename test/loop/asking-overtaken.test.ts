@@ -46,7 +46,7 @@ async function endOf({ start, store }: Stage, answers: LoopOptions["answers"]): 
 }
 
 describe("a FatalToolError thrown by a call that was approved on resume", () => {
-  it.for(["look", "agent"])('keeps the result of a later call of "%s" that has already run', async (name) => {
+  it.for(["look", "agent"])('keeps the result of a later call to "%s" that has already run', async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([

@@ -128,7 +128,7 @@ describe("runToolLoop options", () => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("are rejected if `cacher` is the cache itself instead of the cache's field `cacher`", () => {
+  it("are rejected if `cacher` is the cache itself instead of its `cacher` field", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "processResults.cacher.store" is undefined, but must be a function.',
     );

@@ -109,7 +109,7 @@ describe("the messages option", () => {
       { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", filname: "a" }] },
       'Message 0 has an unknown field "filname". Did you mean "filename"?',
     ],
-  ])("is rejected with the field that was probably meant for %s", async ([, message, expected]) => {
+  ])("is rejected with a suggestion for the misspelled field %s", async ([, message, expected]) => {
     expect((await refusal({ messages: [message] })).message).toContain(expected);
   });
 
@@ -120,7 +120,7 @@ describe("the messages option", () => {
     ["a field similar to one that the message has", { role: "user", content: "a", contents: [] }],
     ["a date in a file", { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", date: 1 }] }],
     ["data in a text part", { role: "assistant", content: [{ type: "text", text: "a", id: "p1", state: "done" }] }],
-  ])("is accepted if a message has %s beside its own fields", async ([, message]) => {
+  ])("is accepted if a message has %s in addition to its own fields", async ([, message]) => {
     const messages = [message as Message, user("b")];
     expect((await play([text("Hi.")], { messages }).result).text).toBe("Hi.");
   });

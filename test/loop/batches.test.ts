@@ -48,7 +48,7 @@ describe("a batch of tool calls", () => {
 
   const fourCalls = [call("work", "slow", 30), ...Array.from({ length: 3 }, (_, index) => call("work", `${index}`, 12))];
 
-  it("starts the next call as soon as fewer than toolConcurrency calls run", async () => {
+  it("starts the next call as soon as fewer than toolConcurrency calls are running", async () => {
     const { log, result } = await run([...fourCalls, call("work", "last", 10)], 2);
     expect(log).toEqual(["+slow", "+0", "-0", "+1", "-1", "+2", "-slow", "+last", "-2", "-last"]);
     expect(answersOf(await result).map((part) => part.result)).toEqual(["slow", "0", "1", "2", "last"]);
@@ -105,7 +105,7 @@ describe("a batch of tool calls", () => {
     ]);
   });
 
-  it("ends after a FatalToolError from an inner call, although the tool catches it", async () => {
+  it("ends after a FatalToolError from an inner call, even if the tool catches it", async () => {
     const fatal = tool("fatal", () => {
       throw new FatalToolError("broken");
     });

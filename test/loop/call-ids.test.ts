@@ -136,7 +136,7 @@ describe("callId", () => {
     expect(ids).toEqual(["call_i0_0", "x", "call_i0_0_1", "call_i0_1", "call_i0_0_2", "call_i0_1_1"]);
   });
 
-  it("differs from the ids of discarded attempts, also after a resume", async () => {
+  it("differs from the ids of discarded attempts, even after a resume", async () => {
     const provider = (isBroken: boolean): MockProvider =>
       createMockProvider(({ iteration }) => {
         if (iteration === 0) return isBroken ? [said(1, "x"), endEarly()] : [said(1, "y")];
@@ -152,7 +152,7 @@ describe("callId", () => {
     expect(resumed.messages).toEqual(whole.messages);
   });
 
-  it("is unique for two calls with one provider id, and each call keeps its own arguments", async () => {
+  it("is unique for two calls with the same provider id, and each call keeps its own arguments", async () => {
     const fragments = (n: number): MockPart => toolCall("echo", { n, long: "x".repeat(20) }, { id: "same", fragments: 5 });
     const { result } = play([[fragments(1), fragments(2)], text("Done.")], { tools: [echo] });
     expect(answersOf(await result).map((part) => part.result)).toEqual([1, 2].map((n) => ({ n, long: "x".repeat(20) })));

@@ -25,7 +25,7 @@ const tools = [
   tool("fails", () => Promise.reject(new Error("no"))),
 ];
 
-describe("the event iteration-end", () => {
+describe("the iteration-end event", () => {
   it.for<[what: string, row: Row]>([
     [
       "with different outcomes",

@@ -93,7 +93,7 @@ function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[
 }
 
 it.for(rows)(
-  'createLoopControl: "%s" at any moment of a run with %s loses no message and repeats no call (journal in %s)',
+  'createLoopControl: "%s" at any moment in a run with %s loses no message and repeats no call (journal in %s)',
   async (row) => {
     let [, , , , , tick] = row;
     while (!(await checkTick(row, tick))) tick += stride;

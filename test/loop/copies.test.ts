@@ -9,7 +9,7 @@ const second = await import("turnwright");
 it.for<readonly [one: typeof first, other: typeof first]>([
   [first, second],
   [second, first],
-])("a run of copy %$ of the package obeys a control of the other copy", async ([one, other]) => {
+])("a run from copy %$ of the package obeys a control from the other copy", async ([one, other]) => {
   const control = other.createLoopControl();
   const tools = [
     one.defineTool({
@@ -29,7 +29,7 @@ it.for<readonly [one: typeof first, other: typeof first]>([
 });
 
 it.for([first, second])(
-  "runToolLoop of copy %$ of the package rejects an object that only imitates a control",
+  "runToolLoop from copy %$ of the package rejects an object that only imitates a control",
   async ({ createLoopControl, runToolLoop }) => {
     const real = createLoopControl();
     for (const control of [{ ...real }, Object.create(real)]) {

@@ -156,7 +156,7 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it("counts the known attempts of a stream in which another attempt has an unknown cost", async () => {
+  it("counts the known costs of a stream's attempts even if another attempt's cost is unknown", async () => {
     const broken = createMockProvider(() => [text("Half"), fail({ status: 500, message: "The connection broke." })]);
     const working = createMockProvider(() => work(1));
     const limits: LoopLimits = { maxCostUSD: 0.5, onUnknownCost: "continue" };

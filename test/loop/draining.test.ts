@@ -139,7 +139,7 @@ describe("a drained run", () => {
     ]);
   });
 
-  it("records that it ended, and checks again when resumed", async () => {
+  it("records the decision to suspend, and decides again when resumed", async () => {
     const keeping = keepInStore();
     const live = createLives(keeping, []);
     await live(drainIn(0));

@@ -35,7 +35,7 @@ describe("an eager call in a discarded attempt", () => {
     expect(ran).toHaveLength(ranTimes);
   });
 
-  it("does not prevent calls in the next attempt with its FatalToolError", async () => {
+  it("does not prevent calls in the next attempt if it throws a FatalToolError", async () => {
     const fatal = (): never => {
       throw new FatalToolError("broken");
     };

@@ -18,7 +18,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("appears in the transcript if the server asks to send the request again, and the run ends at maxPauses", async () => {
+  it("appears in the transcript if the server asks for the request to be sent again, and the run ends at maxPauses", async () => {
     const ran: string[] = [];
     const quick = tool("quick", (_, { callId }) => (ran.push(callId), 1), { eager: true });
     const script = [[toolCall("quick"), finish("continue")]];
@@ -58,7 +58,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it("prevents other calls from starting after its FatalToolError", async () => {
+  it("prevents other calls from starting after it throws a FatalToolError", async () => {
     const ran: string[] = [];
     const fatal = (): never => {
       throw new FatalToolError("broken");
@@ -148,7 +148,7 @@ describe("an eager call", () => {
   });
 
   it.for<[what: string, call: MockPart, outcome: string]>([
-    ["of an unknown tool", toolCall("none"), "unknown-tool"],
+    ["to an unknown tool", toolCall("none"), "unknown-tool"],
     ["malformed", chunk({ type: "call-ready", key: "k", name: "look", args: {}, problem: "malformed" }), "malformed"],
     ["invalid", toolCall("strict", { n: "x" }), "invalid-input"],
   ])("does not run if the call is %s", async ([, call, outcome]) => {
@@ -232,7 +232,7 @@ describe("an eager call", () => {
     expect([result.text, result.undelivered.length]).toEqual(["Done.", 1]);
   });
 
-  it("counts a nested run's usage, also in a replay", async () => {
+  it("counts a nested run's usage, even in a replay", async () => {
     const inner = createMockProvider([text("Inside.")]);
     const look = tool("look", async (_, context) => (await runNested(context, { messages: question, provider: inner })).text, {
       eager: true,
@@ -245,11 +245,11 @@ describe("an eager call", () => {
   });
 });
 
-describe("the hook stream", () => {
+describe("the `stream` hook", () => {
   const watched = (watch: MessageWatch): Middleware => ({ name: "watch", pure: true, stream: () => watch });
   const turn = [toolCall("act", { n: 1 }), wait(5), toolCall("act", { n: 2 }), text("Hm.")];
 
-  it("gets each complete call, and adds fields to the recorded answer", async () => {
+  it("receives each complete call, and adds fields to the recorded answer", async () => {
     const seen: unknown[] = [];
     const watch: MessageWatch = {
       call: ({ args }) => void seen.push(args),

@@ -132,7 +132,7 @@ describe("callId and index in events", () => {
   });
 });
 
-describe("the event tool-args-end", () => {
+describe("the tool-args-end event", () => {
   it.for<[what: string, turn: MockMessage, ends: readonly unknown[]]>([
     ["complete arguments", toolCall("ok", { a: 1 }), [{ args: { a: 1 }, problem: undefined }]],
     ["arguments that are not JSON", toolCall("ok", {}, { rawArgs: "{" }), [{ args: {}, problem: "malformed" }]],

@@ -180,7 +180,7 @@ describe("finalAnswer with a reserve", () => {
   });
 });
 
-describe("finalAnswer with a reserve of time", () => {
+describe("finalAnswer with a time reserve", () => {
   it('gives a hanging call the outcome "timed-out" when the reserve begins', async () => {
     const tools = [tool("look", () => never)];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
@@ -230,7 +230,7 @@ describe("nested runs of a run whose finalAnswer has a reserve", () => {
   it.for<[limits: LoopLimits, reserve: Reserve, reason: string]>([
     [{ maxTokens: 100 }, { tokens: 30 }, "max-tokens"],
     [{ maxCostUSD: 100 }, { costUSD: 30 }, "max-cost"],
-  ])("with the limits %j do not use the reserve %j of the outer run", async ([limits, reserve, reason]) => {
+  ])("with the limits %j do not use the outer run's reserve %j", async ([limits, reserve, reason]) => {
     const tools = [nesting(() => [toolCall("look"), spend(10)])];
     const playing = play(work, reserving(limits, reserve, { tools }));
     expect(await endOf(playing)).toMatchObject({ reason, finalAnswer: true, requests: 2, tokens: 80 });
@@ -241,7 +241,7 @@ describe("nested runs of a run whose finalAnswer has a reserve", () => {
     ]);
   });
 
-  it("end when the reserve of time begins, together with their tools", async () => {
+  it("end when the time reserve begins, together with their tools", async () => {
     const tools = [nesting(() => toolCall("deaf"), [tool("deaf", () => never)])];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
     const { finalAnswer, result } = await endOf(playing);

@@ -78,7 +78,7 @@ describe("the finish reason", () => {
     ["malformed-call", "no content", []],
     ["malformed-call", "only text", [text("So.")]],
     ["malformed-call", "two calls", calls],
-  ])('"%s" of a message with %s is one tool error', async ([how, , said]) => {
+  ])('"%s" of a message with %s counts as one tool error', async ([how, , said]) => {
     const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
       const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
       return (await result).reason.kind;

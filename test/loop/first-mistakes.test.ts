@@ -79,7 +79,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
   ["several providers", [createMockProvider([])], "an array of 1 item", 'withFallback([first, second]), from "turnwright"'],
 ];
 
-describe("the option provider", () => {
+describe("the `provider` option", () => {
   it.for(rows)("refuses %s, and says what to write", async ([, provider, received, instead]) => {
     const { code, message } = await refusal({ provider });
     expect([code, message]).toEqual(["invalid-option", `Option "provider" is ${received}, ${expected}. Write: ${instead}.`]);
@@ -115,7 +115,7 @@ describe("options in the wrong place", () => {
   });
 });
 
-describe("an adapter", () => {
+describe("the adapter call", () => {
   it.for<[what: string, make: () => unknown, name: string, instead: string]>([
     ["openaiChat(client)", () => openaiChat(client as never), "client", 'openaiChat({ client, model: "gpt-5" })'],
     ["openaiResponses(client)", () => openaiResponses(client as never), "client", 'openaiResponses({ client, model: "gpt-5" })'],
@@ -167,8 +167,8 @@ describe("a message in a different format", () => {
   });
 });
 
-describe("the option store", () => {
-  it("names the store that keeps files, for a run host and for a conversation", () => {
+describe("the `store` option", () => {
+  it("suggests fileConversationStore for a path, in a run host and in a conversation", () => {
     const store = "./chats" as never;
     expect(() => createRunHost({ store })).toThrow('Write: fileConversationStore("chats"), from');
     const options = { provider: createMockProvider([]) };
@@ -182,7 +182,7 @@ describe("other mistakes", () => {
     ["timeoutMs", "limits: { wallClockMs: 60_000 }"],
     ["budget", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
     ["maxCost", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
-  ])("the option %s says which limit to set", async ([option, advice]) => {
+  ])("the error for the option %s says which limit to set", async ([option, advice]) => {
     expect((await refusal({ [option]: 5 })).message).toContain(`Write: ${advice}`);
   });
 
@@ -190,7 +190,7 @@ describe("other mistakes", () => {
     ["signal", { signal: new AbortController() }, "is an AbortController, but must be an AbortSignal. Write: controller.signal."],
     ["journal", { journal: "./run.jsonl" }, 'Write: fileJournal("run.jsonl"), from "turnwright/journal".'],
     ["pricing", { limits: { maxCostUSD: 1 } }, 'Write: genaiPrices(), from "turnwright/prices".'],
-  ])("the option %s says what to write", async ([, given, advice]) => {
+  ])("the error for the option %s says what to write", async ([, given, advice]) => {
     expect((await refusal(given)).message).toContain(advice);
   });
 
@@ -215,7 +215,7 @@ describe("other mistakes", () => {
   });
 });
 
-describe("the option messages", () => {
+describe("the `messages` option", () => {
   it.for<[what: string, messages: unknown]>([
     ["a string", "Hi."],
     ["one message", { role: "user", content: "Hi." }],

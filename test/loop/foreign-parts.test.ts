@@ -100,7 +100,7 @@ describe("LoopResult", () => {
   });
 });
 
-describe("the event tool-end", () => {
+describe("the tool-end event", () => {
   it("contains the result that the model reads if a tool returns contextRestart", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
       tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],

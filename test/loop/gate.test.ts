@@ -65,7 +65,7 @@ describe("gateTools", () => {
     expect(playing.recording.of("listener-error")).toMatchObject([{ event: "retain", error: { message: "no memory" } }]);
   });
 
-  it(`emits "hidden-notice" with each executed tool's trigger, also on replay`, async () => {
+  it(`emits "hidden-notice" with each executed tool's trigger, even on replay`, async () => {
     const gate: DeliberateGate = {
       active: true,
       triggerMatchByToolName: new Map([

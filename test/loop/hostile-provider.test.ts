@@ -69,7 +69,7 @@ describe("a chunk from a hostile provider", () => {
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
     ["a total below the sum of input and output", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
     ["a string and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
-  ])("counts towards limits.maxTokens if its usage has %s", async ([, usage, total]) => {
+  ])("counts toward limits.maxTokens if its usage has %s", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];
     const { result } = play(() => turn, { tools: [tool("t", () => 1)], limits: { maxTokens: 100 } });
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
@@ -130,7 +130,7 @@ describe("a hostile tool result", () => {
 });
 
 describe("runToolLoop", () => {
-  it("ignores that the middleware list is emptied during the run", async () => {
+  it("keeps its middleware if the middleware list is emptied during the run", async () => {
     const middleware: Middleware[] = [];
     middleware.push(
       prepareIteration(() => void middleware.splice(0)),

@@ -128,7 +128,7 @@ describe("limitIdenticalCalls", () => {
       expect((await playing.result).reason.kind).toBe("max-iterations");
     });
 
-    it("counts another call next to it", async () => {
+    it("still counts calls to a different tool in the same message", async () => {
       const playing = play(() => [toolCall("look"), toolCall("other")], {
         tools: [poll, tool("other", () => "same")],
         middleware,
@@ -139,7 +139,7 @@ describe("limitIdenticalCalls", () => {
       ]);
     });
 
-    it("is named in the error of a run that ended because of a different tool", async () => {
+    it('mentions "polls: true" in the error if a tool without it caused the end of the run', async () => {
       const playing = start(same, () => "pending");
       const error = await playing.result.then(unwrap).catch((thrown: unknown) => thrown);
       expect(String(error)).toContain('A tool that waits for a change needs "polls: true"');

@@ -98,7 +98,7 @@ describe("onIteration", () => {
     expect([(await result).reason.kind, count]).toEqual([ending, asked]);
   });
 
-  it("is not called after control.stop() was called", async () => {
+  it("is not called after control.stop()", async () => {
     let asked = 0;
     const playing = play([toolCall("stopper")], ({ control }) => ({
       tools: [tool("stopper", () => void control.stop())],

@@ -24,7 +24,7 @@ describe("runToolLoop with a hanging journal", () => {
   // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
-    'rejects with "journal-unresponsive" a run that hangs %s, when %s',
+    'rejects a run that hangs %s with "journal-unresponsive" when %s',
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -158,7 +158,7 @@ describe("a rejected run's journal", () => {
     expect(closed).toBe(1);
   });
 
-  it("leads to an error whose details have the partial result, and whose JSON does not", async () => {
+  it("leads to an error whose details contain the partial result, but whose JSON does not", async () => {
     const playing = start(hanging({ at: "i0/call/0/echo/outcome", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },
@@ -182,7 +182,7 @@ describe("a rejected run's journal", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("does not count the time in which a step runs", async () => {
+  it("does not count the time while a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });

@@ -90,7 +90,7 @@ const expected: { readonly [Member in Verb]: readonly [answered: unknown, killed
 };
 
 it.for(Object.keys(verbs) as Verb[])(
-  "a tool that uses %s of its context after the run emits no event and starts no timer",
+  "a tool that uses %s from its context after the run emits no event and starts no timer",
   async (member) => {
     for (const [index, isKilled] of [false, true].entries()) {
       let context: ToolContext | undefined;

@@ -14,7 +14,7 @@ describe("an event listener", () => {
       },
     ],
     ["rejects", () => Promise.reject(broken)],
-  ])("that %s has its error reported once, without effect on the run or other listeners", async ([, listener]) => {
+  ])("that %s has its error reported once, with no effect on the run or other listeners", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];
     playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));

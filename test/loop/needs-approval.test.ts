@@ -122,7 +122,7 @@ it("a run with a needsApproval function needs approve()", async () => {
   );
 });
 
-describe("the field needsApproval that approve receives", () => {
+describe("the needsApproval field that approve receives", () => {
   it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
     ["is true for a tool with needsApproval: true", true, [true, false, true]],
     ["is false for a tool without needsApproval", undefined, [false, false, false]],

@@ -126,7 +126,7 @@ describe("runToolLoop with a faulty provider", () => {
   });
 });
 
-describe("the chunk attempt-discarded before a second attempt", () => {
+describe("the attempt-discarded chunk before a second attempt", () => {
   const script = [
     [
       ...said({ type: "attempt-start", attempt: 1, provider: "first", model: "m1" }),
@@ -166,7 +166,7 @@ describe("the chunk attempt-discarded before a second attempt", () => {
   });
 });
 
-describe("the chunk attempt-discarded", () => {
+describe("the attempt-discarded chunk", () => {
   it("redacts secrets in its event's error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });

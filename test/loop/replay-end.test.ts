@@ -23,7 +23,7 @@ function upTo(result: LoopResult, key: string): SavedJournal {
   return { steps: Object.fromEntries(Object.entries(steps).slice(0, keys.indexOf(key))) };
 }
 
-describe("the event replay-end", () => {
+describe("the replay-end event", () => {
   it("is not emitted by a new run", async () => {
     const { recording } = await run(undefined);
     expect(recording.of("replay-end")).toEqual([]);

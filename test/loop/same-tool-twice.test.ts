@@ -51,7 +51,7 @@ function start(calls: MockMessage, more: Partial<LoopOptions>): Promise<LoopResu
 
 const reopen = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal));
 
-describe.for(orders)("a call to a deferred tool that the model has not seen, %s of the same tool", ([, calls, index]) => {
+describe.for(orders)("a call to a deferred tool that the model has not seen, %s to the same tool", ([, calls, index]) => {
   const find = (traits?: Partial<Tool>): Shop & Pick<LoopOptions, "tools"> => {
     const shop = openShop({ deferred: true, ...traits });
     return { ...shop, tools: withToolSearch([shop.tool]) };
@@ -88,7 +88,7 @@ describe.for(orders)("a call to a deferred tool that the model has not seen, %s 
   });
 });
 
-describe.for(orders)("a changed tool whose call had not run, %s of the same tool", ([, calls, index]) => {
+describe.for(orders)("a changed tool whose call had not run, %s to the same tool", ([, calls, index]) => {
   const changed = z.object({ amount: z.number(), currency: z.string() });
 
   it.for([

@@ -140,7 +140,7 @@ describe("a tool that settles after the run is ended", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("is reported in the event late-result", async () => {
+  it("is reported in a late-result event", async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,

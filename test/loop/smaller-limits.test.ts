@@ -79,7 +79,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect((await resume(recorded, { limits })).reason.kind).toBe("answered");
   });
 
-  it("ends with the recorded limit and its recorded number", async () => {
+  it("ends with the recorded limit and its recorded value", async () => {
     const recorded = await record(turns, { limits: { maxIterations: 3 } });
     expect(recorded.result.reason).toEqual({ kind: "max-iterations", limit: 3 });
     expect((await resume(recorded, { limits: { maxIterations: 2 } })).reason).toEqual({ kind: "max-iterations", limit: 3 });

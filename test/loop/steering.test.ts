@@ -73,7 +73,7 @@ describe("control.steer()", () => {
     expect((await playing.result).messages[2]).toEqual(message);
   });
 
-  it('emits "steered" before the iteration that sends the message, also in a replay', async () => {
+  it('emits "steered" before the iteration that sends the message, even in a replay', async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
       middleware: steerIn(1)(stage),

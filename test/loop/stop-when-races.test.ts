@@ -14,7 +14,7 @@ import { never, outcomesOf, play } from "./play.ts";
 import { endOf, stopping, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-describe("a failing condition of stopWhen", () => {
+describe("a failing stopWhen condition", () => {
   const wrong = 'A stop condition must return true, false, { kind: "continue" } or { kind: "stop" }, but returned ';
 
   it.for<[how: string, condition: StopCondition, message: string]>([
@@ -52,7 +52,7 @@ describe("a failing condition of stopWhen", () => {
   });
 });
 
-describe("a pending condition of stopWhen", () => {
+describe("a pending stopWhen condition", () => {
   const hanging = (turn: MockMessage) =>
     play([turn], { ...stopping(() => never), timeouts: { callbackMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
@@ -80,7 +80,7 @@ describe("a pending condition of stopWhen", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("still counts if its result is %s and control.interrupt() is called meanwhile", async ([answer, reason]) => {
+  ])("still counts if its result is %s and control.interrupt() is called in the meantime", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       middleware: [

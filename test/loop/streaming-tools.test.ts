@@ -204,7 +204,7 @@ describe("a tool that is a generator", () => {
     expect(shownOf(recording.events)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("times out while yielding without waiting, although no timer can fire", async () => {
+  it("times out while yielding without waiting, even though no timer can fire", async () => {
     const clock = createTestClock();
     let now = 0;
     let isClosed = false;

@@ -126,7 +126,7 @@ async function tellTwice(calls: MockMessage, more: Partial<LoopOptions> = {}): P
   return [toldBy(playing.recording.events), toldBy(again.events)];
 }
 
-describe("the event tool-start", () => {
+describe("the tool-start event", () => {
   it.for(refusals)("is not sent for a call if %s, live and in a replay", async ([, calls, outcomes, more]) => {
     for (const { starts, outcomes: told } of await tellTwice(calls, more)) {
       expect([...told].sort()).toEqual([...outcomes].sort());

@@ -128,7 +128,7 @@ describe("limits.wallClockMs if no timer can fire", () => {
   it.for<[where: string, script: MockScript, ran: number]>([
     ["in one batch", [[toolCall("spin"), toolCall("spin"), toolCall("spin"), toolCall("spin")]], 3],
     ["in many iterations", () => toolCall("spin"), 3],
-  ])("starts no further synchronous tool after the limit %s", async ([, script, expected]) => {
+  ])("starts no more synchronous tools after the limit %s", async ([, script, expected]) => {
     const clock = createHoldClock();
     let ran = 0;
     const spin = tool("spin", () => (clock.hold(400), (ran += 1)));

@@ -39,7 +39,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await start(["a", "b"]).result).map(({ result }) => result)).toEqual(["a", "b"]);
   });
 
-  it("starts while the model is still streaming if it has the trait eager", async () => {
+  it("starts while the model is still streaming if it has the eager trait", async () => {
     const tools = [{ name: "read", annotations: { readOnlyHint: true } }, { name: "write" }];
     const { served, start } = await setUp(generation, tools, { traits: ({ name }) => (name === "read" ? { eager: true } : {}) });
     const provider = createMockProvider([[toolCall("read"), toolCall("write"), wait(1_000)], text("Done.")]);
@@ -74,7 +74,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await allowed.result)).toMatchObject([{ outcome: "completed", result: "drop is done." }]);
   });
 
-  it("is cancelled on the server when the run is aborted, without the abort reason", async () => {
+  it("is canceled on the server when the run is aborted, without the abort reason", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
@@ -85,7 +85,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(served.calls[0]?.signal.reason).toBe("The call was cancelled.");
   });
 
-  it("is cancelled on the server after timeouts.toolMs", async () => {
+  it("is canceled on the server after timeouts.toolMs", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"], { timeouts: { toolMs: 5_000 } });
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));

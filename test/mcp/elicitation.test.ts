@@ -102,7 +102,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     ).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
   });
 
-  it("is cancelled unless calls of exactly one run are in progress", async () => {
+  it("is canceled unless calls from exactly one run are in progress", async () => {
     const { start, errors, served } = await setUp(generation);
     const first = start();
     const { id } = await askedBy(first);
@@ -117,7 +117,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     expect(errors.at(-1)).toContain("while none of its calls was");
   });
 
-  it("is cancelled without a question to the user if its schema is hostile", async () => {
+  it("is canceled without a question to the user if its schema is hostile", async () => {
     const properties = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`f${index}`, { type: "string" }]));
     const { start, errors } = await setUp(generation, { message: "Where to?", requestedSchema: { type: "object", properties } });
     const playing = start();

@@ -184,7 +184,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answersOf(result).map(({ result: read }) => read)).toMatchObject(["Echo: a_echo", "Echo: b_echo", {}]);
   });
 
-  it('causes the error "duplicate-tool" if two registries have no prefix', async () => {
+  it('causes a "duplicate-tool" error if two registries have no prefix', async () => {
     const again = await createMcpRegistry({ client: shared.client });
     const running = play([text("Done.")], { tools: merge(tools, again) }).result;
     await expect(running).rejects.toMatchObject({ code: "duplicate-tool", details: { toolName: "echo" } });

@@ -18,7 +18,7 @@ describe.for(generations)("createMcpRegistry with an untrusted server over $name
   });
 });
 
-describe.for(generations)("createMcpRegistry with a server in PHP over $name", (generation) => {
+describe.for(generations)("createMcpRegistry with a server written in PHP over $name", (generation) => {
   it("lists all tools if a tool without parameters has a list of properties", async () => {
     const ping: ServedTool = JSON.parse('{"name":"ping","inputSchema":{"type":"object","properties":[],"required":{}}}');
     const served = createToolServer([ping, { name: "look" }], () => says("done"));
@@ -57,7 +57,7 @@ describe("createMcpRegistry: a tool from an untrusted server", () => {
     ["annotations that are null", { annotations: null }],
     ["annotations that are an array", { annotations: [{ readOnlyHint: true }] }],
     ["annotations that are a string", { annotations: "readOnlyHint" }],
-  ])('needs approval if it has %s (option annotations: "assumed")', async ([, tool]) => {
+  ])('needs approval if it has %s (annotations: "assumed")', async ([, tool]) => {
     const tools = await createMcpRegistry({ client: clientOf(tool), annotations: "assumed" });
     const { reason } = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ name: "act" }] });

@@ -67,7 +67,7 @@ function toPlainForm(messages: readonly object[]): unknown {
 }
 
 describe("toAnthropicMessages", () => {
-  it("is undone by fromAnthropicMessages for random transcripts that convert without losses", () => {
+  it("is undone by fromAnthropicMessages for random transcripts that convert without loss", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -117,7 +117,7 @@ describe("toAnthropicMessages", () => {
 });
 
 describe("fromAnthropicMessages", () => {
-  it("is undone by toAnthropicMessages for random histories that convert without losses", () => {
+  it("is undone by toAnthropicMessages for random histories that convert without loss", () => {
     let kept = 0;
     fc.assert(
       fc.property(histories, (history) => {

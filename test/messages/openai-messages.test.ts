@@ -94,7 +94,7 @@ function toPlainForm(messages: readonly object[]): readonly unknown[] {
 }
 
 describe.each(["chat", "responses"] as const)('toOpenAIMessages with api: "%s"', (api) => {
-  it("is undone by fromOpenAIMessages for random transcripts that convert without losses", () => {
+  it("is undone by fromOpenAIMessages for random transcripts that convert without loss", () => {
     let kept = 0;
     fc.assert(
       fc.property(transcripts, (messages) => {
@@ -116,28 +116,25 @@ describe("fromOpenAIMessages", () => {
   it.each([
     { api: "chat" as const, histories: chats as fc.Arbitrary<(ChatMessage | Item)[]> },
     { api: "responses" as const, histories: inputs as fc.Arbitrary<(ChatMessage | Item)[]> },
-  ])(
-    "is undone by toOpenAIMessages for random histories of the API $api that are converted without losses",
-    ({ api, histories }) => {
-      let kept = 0;
-      fc.assert(
-        fc.property(histories, (history) => {
-          const read = fromOpenAIMessages(history, { api, provider });
-          // `toOpenAIMessages` throws for a transcript that a run would reject.
-          const written = toOpenAIMessages(read.messages, {
-            api,
-            provider,
-            ...(read.system === undefined ? {} : { system: read.system }),
-          });
-          if (read.lost.length > 0) return;
-          kept += 1;
-          expect(toPlainForm(written.messages)).toEqual(toPlainForm(history));
-        }),
-        runs,
-      );
-      expect(kept).toBeGreaterThan(5);
-    },
-  );
+  ])("is undone by toOpenAIMessages for random $api histories that convert without loss", ({ api, histories }) => {
+    let kept = 0;
+    fc.assert(
+      fc.property(histories, (history) => {
+        const read = fromOpenAIMessages(history, { api, provider });
+        // `toOpenAIMessages` throws for a transcript that a run would reject.
+        const written = toOpenAIMessages(read.messages, {
+          api,
+          provider,
+          ...(read.system === undefined ? {} : { system: read.system }),
+        });
+        if (read.lost.length > 0) return;
+        kept += 1;
+        expect(toPlainForm(written.messages)).toEqual(toPlainForm(history));
+      }),
+      runs,
+    );
+    expect(kept).toBeGreaterThan(5);
+  });
 
   it("lists the parts and fields that a Chat history loses", () => {
     const history = [
@@ -174,7 +171,7 @@ describe("fromOpenAIMessages", () => {
     ]);
   });
 
-  it("keeps encrypted reasoning and argument texts only for the same model", () => {
+  it("keeps encrypted reasoning and argument strings only for the same model", () => {
     const [history = []] = fc.sample(
       inputs.filter((items) => items.some(({ type }) => type === "function_call")),
       { numRuns: 1, seed: 3 },

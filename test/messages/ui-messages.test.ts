@@ -7,7 +7,7 @@ import { toForm, transcripts } from "./transcripts.ts";
 describe("fromUIMessages", () => {
   const runs = { numRuns: 60, seed: 20_261_127 };
 
-  it("undoes toUIMessages for random transcripts that convert without losses", () => {
+  it("undoes toUIMessages for random transcripts that convert without loss", () => {
     let kept = 0;
     const onError = ({ result }: { readonly result?: unknown }): string => String(result);
     fc.assert(
@@ -48,7 +48,7 @@ describe("fromUIMessages", () => {
       })),
     );
 
-  it("is undone by toUIMessages for random histories that convert without losses", async () => {
+  it("is undone by toUIMessages for random histories that convert without loss", async () => {
     let kept = 0;
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {

@@ -49,7 +49,7 @@ describe("fromAnthropicMessages", () => {
   });
 });
 
-describe("the writers of histories", () => {
+describe("the functions that write histories", () => {
   const parts = urls.map((data) => ({ type: "image", mediaType: "image/*", data }) as const);
   const file = { type: "file", mediaType: "application/x-msdownload", data: "AAAA" } as const;
   const messages: readonly Message[] = [{ role: "user", content: [hi, ...parts, file] }];

@@ -45,7 +45,7 @@ async function run(more = "", main = fail): Promise<unknown> {
 }
 
 describe("a bundle of runToolLoop", () => {
-  it("has short error messages, and hides more than secrets", async () => {
+  it("has short error messages, and redacts more than secrets", async () => {
     expect(await run()).toEqual({
       text: "Done.",
       read: "The gateway refused the key [redacted]",

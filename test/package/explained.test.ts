@@ -40,7 +40,7 @@ it.for(calls)("turnwright/%s alone: %s(%s) says what is wrong", ([entry, name, a
   for (const message of said) expect(message).toMatch(expected);
 });
 
-it("turnwright eval shows the text of an error without credentials, and all else of it", () => {
+it("turnwright eval shows the full text of an error except for its credentials", () => {
   const error = "provider-error: The key sk-ant-api03-abcdefghijklmnop is wrong";
   const evaluation = `export const a = { name: "a", cases: [{ id: "a" }], run() { throw new Error("${error}"); }, check: () => true };`;
   writeFileSync(join(installed.folder, "a.eval.mjs"), evaluation);

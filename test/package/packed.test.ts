@@ -107,7 +107,7 @@ describe("packed package", () => {
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });
 
-  it("contains the program turnwright, which runs without other packages", () => {
+  it("contains the `turnwright` program, which runs without other packages", () => {
     const { folder, files } = install(["eventemitter3"]);
     const program = join(folder, "node_modules", "turnwright", "dist", "cli.js");
     expect(files.filter((path) => path.startsWith("dist/cli."))).toEqual(["dist/cli.js"]);

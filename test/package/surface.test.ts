@@ -67,11 +67,11 @@ describe.for(entries)("$specifier", ({ name }) => {
   });
 });
 
-it("the entry index exports at most 120 names", () => {
+it("the index entry exports at most 120 names", () => {
   expect(readSurface("dist/index.d.ts").length).toBeLessThanOrEqual(120);
 });
 
-it("the entry kit exports at most 110 names", () => {
+it("the kit entry exports at most 110 names", () => {
   expect(readSurface("dist/kit.d.ts").length).toBeLessThanOrEqual(110);
 });
 

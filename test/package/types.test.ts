@@ -79,7 +79,7 @@ describe.concurrent("published types", () => {
     expect(await compile("typescript-7", folder, [...flags, "all.mts"])).toBe("");
   });
 
-  it("are found by the resolution node10, which ignores exports", () => {
+  it("are found by node10 resolution, which ignores exports", () => {
     const folder = install([]);
     const { options } = ts.convertCompilerOptionsFromJson({ moduleResolution: "node10" }, folder);
     const found = entries.map(({ specifier }) => {

@@ -90,7 +90,7 @@ describe("withFallback inside withPlanner", () => {
     ]);
   });
 
-  it("prices a plan by the model that made it if another model answers", async () => {
+  it("prices a plan by the model that made it if a different model answers", async () => {
     const a = dear([busy], answers);
     const b = cheap(asks);
     const { facts } = await run(plans(withFallback([a, b])));
@@ -152,7 +152,7 @@ describe("withPlanner: a run's cost", () => {
     expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
   });
 
-  it("includes discarded attempts, also for limits.maxCostUSD", async () => {
+  it("includes discarded attempts, even for limits.maxCostUSD", async () => {
     const model = dear([took(2), busy], runs, runs);
     const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);

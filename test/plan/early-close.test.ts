@@ -39,7 +39,7 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it('is true by default: reading a plan stops at the action "response"', async () => {
+  it('is true by default: reading a plan stops at the "response" action', async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);

@@ -48,7 +48,7 @@ function recording(
 }
 
 describe("executePlans", () => {
-  it("gets all commands of an iteration in one call, and returns their records in order", async () => {
+  it("receives all commands of an iteration in one call, and returns their records in order", async () => {
     const { calls, middleware } = recording();
     const script = [execute(ask("count", 1), ask("count", 2)), execute(ask("count", 3)), ...done];
     const result = await plan(script, { tools, middleware }).result;
@@ -61,7 +61,7 @@ describe("executePlans", () => {
     expect([ran, result.text, result.toolCallsExecuted]).toEqual([[], "Done.", 3]);
   });
 
-  it("is called once even if there are more commands than toolConcurrency, sequential tools and eager tools", async () => {
+  it("is called once, even with sequential tools, eager tools and more commands than toolConcurrency", async () => {
     const { calls, middleware } = recording();
     const many = ["count", "alone", "early", "count", "alone"].map((name, n) => ask(name, n));
     const more: Partial<LoopOptions> = { tools: [...tools, early], middleware: [eagerTools(), ...middleware] };

@@ -166,7 +166,7 @@ describe("withPlanner: a planner function", () => {
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it('ends the run with the error "no-output" if the returned value is no plan', async () => {
+  it('ends the run with the error "no-output" if the returned value is not a plan', async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({

@@ -38,7 +38,7 @@ const pair = fc
     return [before, { ...next, tools, messages: [...messages, ...added] }] as const;
   });
 
-it("watchPromptCache: counts the same shared bytes for random bodies as for their JSON texts", async () => {
+it("watchPromptCache: counts the same shared bytes for random bodies as for their JSON strings", async () => {
   await fc.assert(
     fc.asyncProperty(pair, async ([before, next]) => {
       const { result, recording } = await playReported([before, next]);

@@ -16,7 +16,7 @@ const replay = (provider: Provider): Provider => {
 
 const observe = (provider: Provider): Provider => observeProvider(provider, () => undefined);
 
-describe("the provider field `compacts`", () => {
+describe("the provider's `compacts` field", () => {
   it.for<[wrapper: string, wrap: (provider: Provider) => Provider]>([
     ["withRetry", withRetry],
     ["withFallback, if all providers have it", (provider) => withFallback([provider, compacting()])],
@@ -40,7 +40,7 @@ describe("the provider field `compacts`", () => {
     ["withFallback", (provider) => withFallback([provider])],
     ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
     ["observeProvider", observe],
-  ])("is kept by %s, which also passes on the request field compactAt", async ([, wrap]) => {
+  ])("is kept by %s, which also passes on the request's compactAt field", async ([, wrap]) => {
     const inner = createMockProvider([text("Hi.")], { compacts: true });
     await play(wrap(inner), { ...request, compactAt: 9_000 });
     expect(inner.requests.map(({ compactAt }) => compactAt)).toEqual([9_000]);

@@ -5,7 +5,7 @@ import { play } from "../loop/play.ts";
 import { busy, named } from "./models.ts";
 
 describe("runToolLoop with a silent provider", () => {
-  it("gives the next provider of withFallback the full time limits", async () => {
+  it("gives withFallback's next provider the full time limits", async () => {
     const slow = named("b", ...[[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
     const playing = play([], { provider: withFallback([named("a", ...[stall({ ignoreSignal: true })]), slow]) });
     await playing.clock.runAll();
@@ -25,7 +25,7 @@ describe("runToolLoop with a silent provider", () => {
     expect([playing.endedAt(), providers.map(({ active }) => active)]).toEqual([130_000, [0, 0]]);
   });
 
-  it("gives each attempt of withRetry the full time limit for its first chunk", async () => {
+  it("gives each withRetry attempt the full time limit for its first chunk", async () => {
     const provider = withRetry(
       named(
         "a",
@@ -41,7 +41,7 @@ describe("runToolLoop with a silent provider", () => {
     expect((await playing.result).text).toBe("Hi.");
   });
 
-  it('ends with the reason "first-chunk" if the second attempt of withRetry stays silent', async () => {
+  it('ends with the reason "first-chunk" if the second withRetry attempt stays silent', async () => {
     const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });

@@ -99,7 +99,7 @@ describe("usage of withFallback attempts", () => {
   });
 });
 
-describe("preToolText of a run with withFallback", () => {
+describe("preToolText in a run with withFallback", () => {
   it("applies if the provider that answers belongs to the listed family", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const middleware = [preToolText({ endAfterTextFamilies: ["novelai"] })];
@@ -108,7 +108,7 @@ describe("preToolText of a run with withFallback", () => {
   });
 });
 
-describe("provider metadata of withFallback", () => {
+describe("provider metadata from withFallback", () => {
   it("names the provider and model that sent the metadata, even if two clients share a model", async () => {
     const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
     const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });

@@ -20,20 +20,20 @@ async function check(leave: Ways[number][1]): Promise<void> {
   expect(secretKinds.filter(({ mark }) => !left.includes(mark)).map(({ kind }) => kind)).toEqual([]);
 }
 
-describe("no kind of secret leaves", () => {
-  it.each([...waysOfRuns(), ...waysOfEntries()])("by %s", (_way, leave) => check(leave));
+describe("no kind of secret leaks", () => {
+  it.each([...waysOfRuns(), ...waysOfEntries()])("through %s", (_way, leave) => check(leave));
 });
 
-describe("no kind of secret leaves, in a bundle without the exact redaction,", () => {
+describe("no kind of secret leaks, in a bundle without the exact redaction,", () => {
   // Such a bundle shows no arguments in this event.
   const silent = "the event hidden-notice";
 
-  it.each(waysOfRuns().filter(([way]) => way !== silent))("by %s", async (_way, leave) => {
+  it.each(waysOfRuns().filter(([way]) => way !== silent))("through %s", async (_way, leave) => {
     removeEdges();
     await check(leave);
   });
 
-  it(`by ${silent}, which says nothing about the arguments`, async () => {
+  it(`through ${silent}, which omits the arguments`, async () => {
     removeEdges();
     const said = await waysOfRuns().find(([way]) => way === silent)?.[1]();
     expect(said).toContain("[redacted]");

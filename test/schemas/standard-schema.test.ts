@@ -12,7 +12,7 @@ import { asking, forecasts } from "./libraries.ts";
 
 const described = { name: "get_forecast", description: "Forecast of a city" };
 
-describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, schemas]) => {
+describe.for(Object.entries(forecasts))("defineTool with a schema from %s", ([, schemas]) => {
   const setUp = () => {
     const got: unknown[] = [];
     const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
@@ -89,7 +89,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
   });
 });
 
-describe.for(Object.entries(asking))("defineTool with an asynchronous schema of %s", ([, schemas]) => {
+describe.for(Object.entries(asking))("defineTool with an asynchronous schema from %s", ([, schemas]) => {
   it("awaits the validation", async () => {
     const got: unknown[] = [];
     const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
@@ -152,7 +152,7 @@ describe("defineTool with a schema that cannot become JSON Schema", () => {
 it.for<[string, JsonSchema, StandardSchema]>([
   ["zod/v4 of zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
   ["zod 3", { type: "object" }, z3.object({ n: z3.number() })],
-])("defineTool: a schema of %s validates the arguments if the tool has a jsonSchema", async ([, jsonSchema, inputSchema]) => {
+])("defineTool: a schema from %s validates the arguments if the tool has a jsonSchema", async ([, jsonSchema, inputSchema]) => {
   const tool = defineTool({ ...described, inputSchema, jsonSchema, execute: (args) => args });
   expect(await runTool(tool, { n: 1 })).toMatchObject({ kind: "completed", data: { n: 1 } });
   expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });

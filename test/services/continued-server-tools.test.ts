@@ -50,7 +50,7 @@ describe("anthropicMessages: a transcript that contains the service's own tool c
   it.each<[title: string, answer: MockMessage, sent: readonly string[]]>([
     ["a summary", [summary, text("Done.")], ["compaction", "text"]],
     ["a search", [search, found, text("Done.")], ["server_tool_use", "web_search_tool_result", "text"]],
-  ])("is not a message to continue if it ends with text after %s", async (_title, answer, sent) => {
+  ])("is not treated as a message to continue if it ends with text after %s", async (_title, answer, sent) => {
     const { messages } = await play(answer);
     const options = { betas: ["compact-2026-01-12"], serverTools: [searchTool] };
     expect(await send(messages, options)).toEqual([

@@ -56,7 +56,7 @@ const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[
       middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "look" } } : {}))],
     },
   ],
-  ["has a BMP of a tool", { messages: [user, asks, drawn, user] }],
+  ["has a BMP image from a tool", { messages: [user, asks, drawn, user] }],
 ];
 
 describe.each(cases)("a request that %s", (_title, options) => {

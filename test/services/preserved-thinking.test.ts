@@ -130,7 +130,7 @@ describe("strictService: preserved thinking", () => {
     );
   });
 
-  it("completes with a report in a run whose system text changes", async () => {
+  it("lets a run whose system text changes complete, with a report", async () => {
     const look = defineTool({
       name: "look",
       description: "Looks",

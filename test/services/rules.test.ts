@@ -19,8 +19,8 @@ async function send({ kind, path, headers = {} }: RuleCase, body: object) {
   return { service, status: response.status, answer: await response.text() };
 }
 
-describe.for(cases)("strictService: the rule of $kind $rule", (ruleCase) => {
-  it("accepts a request that keeps it", async () => {
+describe.for(cases)('strictService: the $kind rule "$rule"', (ruleCase) => {
+  it("accepts a request that follows it", async () => {
     const { service, status } = await send(ruleCase, ruleCase.accepted);
     expect([status, service.refusals.map(({ rule }) => rule)]).toEqual([200, []]);
   });
@@ -34,7 +34,7 @@ describe.for(cases)("strictService: the rule of $kind $rule", (ruleCase) => {
   });
 });
 
-it("strictService: every rule has a case", () => {
+it("strictService: every rule has a test case", () => {
   // test/services/preserved-thinking.test.ts tests the rule about prefixes.
   const missing = listRules().filter(
     (rule) => rule !== preservedThinkingRule && !cases.some((known) => rule.rule.startsWith(known.rule)),

@@ -5,7 +5,7 @@ import { chatOddities } from "../../src/services/oddities.ts";
 import type { Rule } from "../../src/services/rule.ts";
 import { kinds, type StrictServiceKind } from "../../src/testing/strict/kinds.ts";
 
-const head = `# Rules of the model services
+const head = `# Rules that model services enforce
 
 [\`strictService\`](guides/testing.md#a-fake-service-that-rejects-bad-requests) refuses a request that breaks one of these rules, with the status and the error body
 of the service. The adapters of this package follow the rules. Each heading is a kind of \`strictService\`, with its APIs below it.

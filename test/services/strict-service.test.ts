@@ -69,9 +69,9 @@ describe.each(strictRows)("strictService: $kind with $model", (row) => {
 const run = (provider: Provider): ReturnType<typeof runToolLoop> => runToolLoop({ provider, tools: [look], messages });
 
 describe.each(strictRows.map((row) => [titleOf(row), row] as const))(
-  "strictService: the endings of %s",
+  "strictService: a run with %s",
   (_title, { kind, connect }) => {
-    it("come from the script", async () => {
+    it("ends as the script says", async () => {
       const endings: readonly (readonly [message: MockMessage, status: string, reason: string, more?: string])[] = [
         [[text("So."), finish("length")], "completed", "length"],
         [fail({ status: 503, message: "Overloaded" }), "error", "provider-error", "overloaded"],
@@ -91,7 +91,7 @@ describe.each(strictRows.map((row) => [titleOf(row), row] as const))(
       }
     });
 
-    it("stop with the run, also on a test clock", async () => {
+    it("can be stopped while the service uses a test clock", async () => {
       const clock = createTestClock();
       const service = strictService(kind, { answers: [[text("So."), wait(500), text(" Wait."), stall()]], clock });
       const control = createLoopControl();
@@ -133,7 +133,7 @@ describe("strictService", () => {
     expect(third.choices[0]?.message.content).toBe("ok");
   });
 
-  it("gives answers to a function of the request, and does not count refused requests", async () => {
+  it("takes its answers from a function of the request, and does not count refused requests", async () => {
     const service = strictService("openai-chat", {
       answers: ({ body, tools }, index) => text(`${index} ${String(body["model"])} ${tools.length}`),
     });
@@ -193,7 +193,7 @@ describe("strictService", () => {
     );
   });
 
-  it("takes turns simulating oddities that exclude each other", async () => {
+  it("alternates between oddities that exclude each other", async () => {
     const service = strictService("mistral", { answers: [answers[0] ?? []], oddities: true });
     const fragments = new Map<number, unknown[]>();
     const stream = await client(service).chat.completions.create({ ...question, model: "mistral-large-4", stream: true });
@@ -208,7 +208,7 @@ describe("strictService", () => {
   });
 
   it.each(["vllm", "llama-server", "ollama", "openrouter"] as const)(
-    "%s gives calls of Mistral ids that it accepts",
+    "%s gives a Mistral model's calls ids that the model accepts",
     async (kind) => {
       const service = strictService(kind, { answers: [toolCall("look")] });
       const body = { ...question, model: "mistralai/mistral-small-4" };
@@ -217,7 +217,7 @@ describe("strictService", () => {
     },
   );
 
-  it("refuses a message that cannot be sent over a wire", async () => {
+  it("refuses a message that cannot be sent over the wire", async () => {
     const service = strictService("mistral", { answers: [{ kind: "chunks", chunks: [{ type: "details", text: "x" }] }] });
     await expect(client(service).chat.completions.create({ ...question, model: "mistral-large-4" })).rejects.toThrow(
       "Connection error",

@@ -169,7 +169,7 @@ describe("recordTo and replayFrom", () => {
   });
 });
 
-describe("a provider under recordTo, and then under replayFrom", () => {
+describe("a provider recorded by recordTo, and then replayed by replayFrom", () => {
   const cassettes = new Map<ProviderScenario, Cassette[]>();
   const recording = providerSuite({
     create: (scenario) => {

@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays additional chunks after a recorded abort only when the signal fires", async () => {
+  it("replays chunks that followed a recorded abort only when the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -121,7 +121,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("replays times and heartbeats until the signal fires with timing: true", async () => {
+  it("with timing: true, replays times and heartbeats until the signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",

@@ -88,7 +88,7 @@ const namesOf = ({ tools: sent }: Body): readonly string[] =>
 it.for<[name: string, connect: (given: FakeFetch) => Provider]>([
   ["anthropicMessages", ({ fetch }) => anthropicMessages({ client: new Anthropic({ apiKey: "test", fetch }), model: "m" })],
   ["openaiResponses", ({ fetch }) => openaiResponses({ client: new OpenAI({ apiKey: "test", fetch }), model: "m" })],
-])("%s without toolSearch ignores the mark of deferred tools", async ([, connect]) => {
+])("%s without toolSearch ignores which tools are marked as deferred", async ([, connect]) => {
   const fake = createFetch([[]]);
   const request = {
     messages: [{ role: "user" as const, content: "Go." }],
@@ -99,7 +99,7 @@ it.for<[name: string, connect: (given: FakeFetch) => Provider]>([
   expect(fake.bodies.map(namesOf)).toEqual([["alpha"]]);
 });
 
-describe("anthropicMessages (option toolSearch)", () => {
+describe("anthropicMessages: the `toolSearch` option", () => {
   const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "tool_search_tool_bm25", input: { query: "beta" } };
   const found = {
     type: "tool_search_tool_result",
@@ -152,14 +152,14 @@ describe("anthropicMessages (option toolSearch)", () => {
     expect(bodies.map(namesOf)).toEqual([["clock", "find_tools"]]);
   });
 
-  it("throws for an invalid value of toolSearch", () => {
+  it("throws for an invalid value", () => {
     const client = new Anthropic({ apiKey: "test" });
     const options = { client, model: "m", toolSearch: "glob" } as unknown as AnthropicMessagesOptions;
     expect(() => anthropicMessages(options)).toThrow(expect.objectContaining({ code: "invalid-option" }));
   });
 });
 
-describe("openaiResponses (option toolSearch)", () => {
+describe("openaiResponses: the `toolSearch` option", () => {
   const searched = {
     type: "tool_search_call",
     id: "tsc_1",

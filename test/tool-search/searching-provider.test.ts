@@ -65,7 +65,7 @@ describe("deferred tools for a provider with its own search", () => {
     ]);
   });
 
-  it("are searched through withFallback only if all providers search", async () => {
+  it("are searched through withFallback only if all providers can search", async () => {
     const both = withFallback([searching([done]), withRetry(searching([done]))]);
     expect([withRetry(searching([])).searchesTools, both.searchesTools]).toEqual([true, true]);
     const mixed = searching([done]);

@@ -85,7 +85,7 @@ describe("withToolSearch", () => {
     ["opportunitty create", "salesforce_create_opportunity"],
     ["phone number", "call_person"],
     ["e-mail of the addressee", "write_letter"],
-  ])('returns for the query "%s" the tool %s as the first match', async ([query, first]) => {
+  ])('for the query "%s", returns the tool %s as the first match', async ([query, first]) => {
     const more = [
       deferredTool("call_person", "Starts a conversation by phone.", {
         inputSchema: { type: "object", properties: { number: {} } },
@@ -132,7 +132,7 @@ describe("withToolSearch", () => {
     ).toBe(true);
   });
 
-  it("ignores the trait `deferred` of tools if the option `defer` is set", async () => {
+  it("ignores the `deferred` trait of tools if the `defer` option is set", async () => {
     const tools = [clock, deferredTool("a"), deferredTool("b")];
     const first = async (defer?: true | ((tool: { readonly name: string }) => boolean)): Promise<readonly string[]> => {
       const { provider, result } = play([done], { tools: withToolSearch(tools, { defer }), middleware: [deferTools()] });

@@ -32,7 +32,7 @@ beforeEach(() => {
 
 const logged = () => parseRunLog(lines.join("")).runs.map(({ runId, status }) => [runId, status]);
 
-describe("wrapOptions of createConversation", () => {
+describe("createConversation's wrapOptions", () => {
   const open = (own: Partial<LoopOptions> = policy) =>
     createConversation({
       id: "chat",
@@ -73,7 +73,7 @@ describe("wrapOptions of createConversation", () => {
   });
 });
 
-it("wrapOptions of createRunHost: wraps the options of each run", async () => {
+it("createRunHost's wrapOptions: wraps the options of each run", async () => {
   const host = createRunHost({ wrapOptions });
   const started = await host.start("chat", { provider: provider(), tools: [pay], ...policy, message: "Pay." });
   if (started.kind === "started") await started.result;

@@ -82,7 +82,7 @@ it.each(withApprovals)(
 );
 
 it.each(withApprovals.flatMap(({ version }) => [asking, waiting].map((tool) => ({ version, tool, name: tool.name }))))(
-  "a page of AI SDK $version sends an approval once, even if the approved tool is $name for an answer",
+  "an AI SDK $version page sends an approval once, even if the approved tool is $name for an answer",
   async ({ version, tool }) => {
     const { server, page } = open(version, tool);
     await page.sendMessage({ text: "Where am I?" });

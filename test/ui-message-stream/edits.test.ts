@@ -67,7 +67,7 @@ describe("a page with useChat", () => {
       (chat) => chat.regenerate({ messageId: chat.messages[0]?.id ?? "" }),
       ["cats"],
     ],
-  ])("%s, and the conversation has what the page shows", async (title, change, users) => {
+  ])("%s, and the conversation contains what the page shows", async (title, change, users) => {
     const { chat, shown, stored } = openChat(title);
     await chat.sendMessage({ text: "cats" });
     await chat.sendMessage({ text: "dogs" });
@@ -186,7 +186,7 @@ describe("a stream after a resume", () => {
     expect(costsOf(chunks).at(-1)).toBe(4);
   });
 
-  it.each(["start", "live"] as const)("counts them in the AG-UI event cost, with from: %s", async (from) => {
+  it.each(["start", "live"] as const)("counts them in the AG-UI cost event, with from: %s", async (from) => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
     const resumed = await host.resume(id, { ...run, answers: decisions });
@@ -197,7 +197,7 @@ describe("a stream after a resume", () => {
     expect(costs.at(-1)).toMatchObject({ streams: 2, costUSD: 4 });
   });
 
-  it("does not show the suspended run's metadata while the resumed run is working", async () => {
+  it("does not show the suspended run's metadata while the resumed run is live", async () => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
     const resumed = await host.resume(id, { ...run, answers: decisions });

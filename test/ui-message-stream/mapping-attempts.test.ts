@@ -13,7 +13,7 @@ describe("createUIMessageMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(vendors)("omits text from a discarded attempt in the message of AI SDK $version", async (vendor) => {
+  it.each(vendors)("omits text from a discarded attempt in the AI SDK $version message", async (vendor) => {
     const { version } = vendor;
     const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");

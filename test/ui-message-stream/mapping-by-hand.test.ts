@@ -186,7 +186,7 @@ it.each(vendors)(
 );
 
 it.each(vendors)(
-  'createUIMessageMapper: a page of AI SDK $version with from: "live" gets a call whose arguments are not JSON, although it has no part for it',
+  'createUIMessageMapper: an AI SDK $version page with from: "live" receives a call whose arguments are not JSON, even though it has no part for it',
   async (vendor) => {
     const { version } = vendor;
     const replayed = { replayed: true } as const;

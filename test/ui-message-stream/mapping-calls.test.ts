@@ -20,7 +20,7 @@ describe("createUIMessageMapper", () => {
     ],
   ] as const;
 
-  it.each(outcomes)("shows %s as an error with a neutral text", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("shows %s as an error with a neutral message", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });

@@ -87,7 +87,7 @@ describe("createUIMessageMapper", () => {
     `);
   });
 
-  it("does not send notices for developers", async () => {
+  it("does not send notices meant for developers", async () => {
     const tools = [tool("enrich", () => ({ type: "context_restart_profile" }))];
     const script = [toolCall("enrich"), toolCall("enrich", { n: 1 }), text("Done.")];
     const { events } = await play({ tools, script, limits: { softWarnIteration: 1 } });
@@ -121,7 +121,7 @@ describe("createUIMessageMapper", () => {
 });
 
 describe("createUIMessageMapper: the end of a run", () => {
-  it("has a neutral text after an error", async () => {
+  it("has a neutral message after an error", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);

@@ -70,7 +70,7 @@ describe("toUIMessageStream", () => {
     expect(read()).toBe(1);
   });
 
-  it("closes the source exactly once when the stream is cancelled", async () => {
+  it("closes the source exactly once when the stream is canceled", async () => {
     const { events, left } = createSource([runStart], "never");
     const reader = toUIMessageStream(events).getReader();
     await reader.read();
@@ -80,7 +80,7 @@ describe("toUIMessageStream", () => {
     expect(left()).toBe(1);
   });
 
-  it("ends with an error chunk with a neutral text if the source throws", async () => {
+  it("ends with an error chunk with a neutral message if the source throws", async () => {
     const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
     const chunks: UIMessageChunk[] = [];
     const reader = toUIMessageStream(events).getReader();

@@ -159,7 +159,7 @@ describe("web-chat server: a forged request", () => {
     expect([(await stage.host.status("c1"))?.status, stage.orders]).toEqual(["suspended", []]);
   });
 
-  it("is rejected if it comes from a form on another site, with another host name or for an unknown path", async () => {
+  it("is rejected if it comes from a form on another site, with a different host name or for an unknown path", async () => {
     expect((await post({ id: "c1", messages: [says("Hi.")] }, { "content-type": "text/plain" })).status).toBe(415);
     const asAnother = await new Promise((resolve, reject) => {
       const options = { headers: { host: "another.example" } };

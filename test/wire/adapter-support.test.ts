@@ -35,7 +35,7 @@ describe("docs/adapters.md", () => {
   const cells = new Map<string, readonly string[]>();
   const rows = groups.flatMap((group) => group.probes.map((probe) => [keyOf(group, probe.title), probe] as const));
 
-  it.for(rows)('has a measured result for each adapter for the row "%s"', async ([key, probe]) => {
+  it.for(rows)('has a measured result for each adapter in the row "%s"', async ([key, probe]) => {
     const found = await Promise.all(
       columns.map(async ({ adapters }) =>
         toCell(

@@ -75,7 +75,7 @@ it("aiSdkModel: closes a stream that arrives after an abort", async () => {
   await expect.poll(() => reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: stops waiting for the promise supportedUrls when the signal fires", async () => {
+it("aiSdkModel: stops waiting for the `supportedUrls` promise when the signal fires", async () => {
   const controller = new AbortController();
   const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
     signal: controller.signal,

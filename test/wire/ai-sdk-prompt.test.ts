@@ -15,7 +15,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     });
   });
 
-  it("omits an empty text, an empty system prompt and an empty list of stop sequences", async () => {
+  it("omits empty text, an empty system prompt and an empty list of stop sequences", async () => {
     const { send } = createBench(spec);
     const messages = [user([{ type: "text", text: "" }]), user("Hi")];
     const call = await send({ messages, system: "", settings: { stopSequences: [] } });
@@ -129,7 +129,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("is sent only after the model has resolved the promise supportedUrls", async () => {
+  it("is sent only after the model has resolved the `supportedUrls` promise", async () => {
     const supportedUrls = Promise.resolve({ "*": [/^gs:\/\/bucket\//] });
     const { model, calls } = spec.create([{ parts: [spec.finish("stop")] }]);
     const asking = new Proxy(model, {

@@ -105,7 +105,7 @@ for (const wire of mockedWires) {
   });
 }
 
-it("anthropicMessages: sends the option `betas` as a header, alongside the SDK's headers", async () => {
+it("anthropicMessages: sends the `betas` option as a header, alongside the SDK's headers", async () => {
   const mock = await startMock();
   const { client, headers } = connectAnthropic(mock.url);
   await runIteration(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));

@@ -169,7 +169,7 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
     return can.start([answers]);
   };
 
-  it("is sent by the next provider of withFallback", async () => {
+  it("is sent by withFallback's next provider", async () => {
     const first = await player.start([answers]);
     const second = await startOther();
     const { text } = await runToolLoop({ provider: withFallback([first.provider, second.provider]), messages });

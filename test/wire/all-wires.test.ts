@@ -21,7 +21,7 @@ const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as
 
 function createTools(): { readonly tools: readonly Tool[]; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
-  const behaviours: { readonly [name: string]: (args: unknown) => unknown } = {
+  const behaviors: { readonly [name: string]: (args: unknown) => unknown } = {
     get_weather: () => ({ celsius: 3 }),
     fail: () => {
       throw new Error("The station is closed.");
@@ -30,7 +30,7 @@ function createTools(): { readonly tools: readonly Tool[]; readonly asked: reado
     nothing: () => "",
     restart: () => contextRestart({ type: "context_restart_probe", enhanced_context_item: ["It is noon."] }),
   };
-  const tools = Object.entries(behaviours).map(([name, behave]) =>
+  const tools = Object.entries(behaviors).map(([name, behave]) =>
     defineTool({
       name,
       description: `Tool ${name}`,

@@ -170,7 +170,7 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-sonnet-5", { type: "between_tools" }, { type: "adaptive" }, unsupported("replaced")],
     ["claude-sonnet-4-5", { type: "future" }, { type: "future" }, []],
     ["claude-sonnet-4-5", undefined, undefined, []],
-  ])("%s gets %j as %j", async ([model, thinking, sent, changes]) => {
+  ])("for %s, %j is sent as %j", async ([model, thinking, sent, changes]) => {
     const { body, status, changes: told } = await play({ model, thinking });
     expect([status, body?.thinking, told]).toEqual(["completed", sent, changes]);
   });
@@ -182,7 +182,7 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-opus-5", "xhigh", undefined, ["adapter: thinking removed, unsupported"]],
     ["claude-haiku-5-5", "max", undefined, ["adapter: thinking removed, unsupported"]],
     ["claude-opus-4-8", "xhigh", off, []],
-  ])("%s with effort %s and thinking off", async ([model, effort, sent, changes]) => {
+  ])("for %s with effort %s, thinking off is sent as %j", async ([model, effort, sent, changes]) => {
     const run = { modelSettings: { extra: { output_config: { effort } } } };
     const played = await play({ model, thinking: off, dropsUnfitThinking: false, run });
     expect([played.status, played.body?.thinking, played.changes]).toEqual(["completed", sent, changes]);
@@ -195,7 +195,7 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-opus-5-5", { type: "adaptive", display: "omitted" }, "omitted"],
     ["claude-sonnet-5-5", { type: "between_tools" }, undefined],
     ["claude-haiku-5-5", undefined, undefined],
-  ])("%s with %j gets the display %j, so that no text between calls is lost", async ([model, thinking, display]) => {
+  ])("for %s with %j, the display %j is sent, so that no text between calls is lost", async ([model, thinking, display]) => {
     const { body, status } = await play({ model, thinking });
     expect([status, body?.thinking?.["display"]]).toEqual(["completed", display]);
   });
@@ -205,14 +205,14 @@ describe("anthropicMessages: thinking and effort", () => {
   it.for<[effort: string, sent: string, changes: readonly string[]]>([
     ["high", "between_tools", []],
     ["max", "adaptive", ["adapter: thinking replaced, unsupported"]],
-  ])("claude-sonnet-5-5 with the effort %j gets between_tools as %j", async ([effort, sent, changes]) => {
+  ])("for claude-sonnet-5-5 with the effort %j, between_tools is sent as %j", async ([effort, sent, changes]) => {
     const run = { modelSettings: { extra: { output_config: { effort } } } };
     const played = await play({ model: "claude-sonnet-5-5", thinking: { type: "between_tools" }, run });
     expect([played.status, played.body?.thinking?.type, played.changes]).toEqual(["completed", sent, changes]);
   });
 
   it.each(["claude-opus-5-5", "claude-sonnet-4-6"])(
-    "%s: a service that refuses the display option no longer gets it",
+    "%s: the display option is no longer sent to a service that refuses it",
     async (model) => {
       const refuse = ({ body: sent }: SentRequest): string | undefined =>
         sent.thinking?.["display"] === undefined ? undefined : "thinking.adaptive.display: Extra inputs are not permitted";
@@ -245,7 +245,7 @@ describe("anthropicMessages: a forced call", () => {
     ["claude-opus-5-5", "none", { type: "none" }, "Hi", []],
     ["claude-haiku-5-5", "required", { type: "any" }, "Hi", []],
     ["claude-opus-5", { name: "look" }, { type: "tool", name: "look" }, "Hi", []],
-  ])("%s gets %j as %j, and the text %j", async ([model, toolChoice, choice, text, changes]) => {
+  ])("for %s, the choice %j is sent as %j, with the text %j", async ([model, toolChoice, choice, text, changes]) => {
     const prepare = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
     const {
       body,
@@ -285,7 +285,7 @@ describe("anthropicMessages: a forced call", () => {
   });
 });
 
-describe("anthropicMessages: a model that refuses a forced call, although it is not known to do so", () => {
+describe("anthropicMessages: a model that unexpectedly refuses a forced call", () => {
   const choices = (bodies: readonly WireBody[]): unknown => bodies.map(({ tool_choice: choice }) => choice?.type);
   const settle = (text: string): Promise<Played> => {
     const prepare = ({ iteration }: { readonly iteration: number }): object =>
@@ -380,7 +380,7 @@ describe("anthropicMessages: temperature and topP", () => {
     expect([body?.["temperature"], changes]).toEqual([0.2, []]);
   });
 
-  it("the header contains the option apiVersion", async () => {
+  it("the header contains the `apiVersion` option", async () => {
     const { headers } = await play({ apiVersion: "2023-06-01" });
     expect(headers?.get("anthropic-version")).toBe("2023-06-01");
   });

@@ -9,7 +9,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
   "%s: tool call with empty or doubly encoded arguments",
   ([, { open }]) => {
     it.for([["null"], [" null "], [""]])(
-      "runs with {} if the tool requires no parameter and the arguments text is %j",
+      "runs with {} if the tool requires no parameter and the argument text is %j",
       async ([args = ""]) => {
         const asked: unknown[] = [];
         const tool = defineTool({
@@ -55,7 +55,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
     });
 
     it.for([["null"], [""]])(
-      "gets invalid-input if the tool requires a parameter and the arguments text is %j",
+      "gets invalid-input if the tool requires a parameter and the argument text is %j",
       async ([args = ""]) => {
         const tool = defineTool({
           name: "look",

@@ -159,7 +159,7 @@ describe.for([
       refusal(500, { error: { message: "error parsing tool call: raw='{\"item\"', err=EOF", type: "api_error" } }),
     ],
     ["a gateway", refusal(502, raw({ error: groq }))],
-  ])("is asked for again at %s", async ([, reply]) => {
+  ])("is requested again at %s", async ([, reply]) => {
     const tool = defineTool({
       name: "get_stock",
       description: "Stock of an item",
@@ -173,7 +173,7 @@ describe.for([
   });
 });
 
-it("openaiChat: the option errorWords can report a malformed call and a filtered prompt", async () => {
+it("openaiChat: the `errorWords` option can report a malformed call and a filtered prompt", async () => {
   const errorWords = [
     { pattern: /bad call/, code: "malformed-call" },
     { pattern: /naughty/, code: "content-filter" },

@@ -70,13 +70,13 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
 
   it.for<[what: string, written: object]>([
     ["other arguments beside it", { arguments: { text: "a" }, text: "b" }],
-    ["an unknown argument inside of it", { arguments: { text: "a", other: "b" } }],
-  ])("keeps one argument that is called arguments and has %s", async ([, written]) => {
+    ["an unknown argument inside it", { arguments: { text: "a", other: "b" } }],
+  ])('keeps an argument named "arguments" that has %s', async ([, written]) => {
     expect((await call(adapter, JSON.stringify(written))).args).toEqual(written);
   });
 
   it.for<[what: string, written: object]>([
-    ["a text that is no JSON", { ids: "a, b" }],
+    ["a string that is not JSON", { ids: "a, b" }],
     ["JSON of another type", { ids: '{"a":1}' }],
     ["a number with a fraction for an integer", { limit: "0.5" }],
     ["an integer with more digits than a number can hold", { limit: "2512292042121000001" }],

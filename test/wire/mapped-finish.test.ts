@@ -14,7 +14,7 @@ const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
 // Models of v2 do not report the words of the service.
 describe.for([...vendorAdapters, ...specAdapters].filter(({ variant }) => variant !== "v2"))(
-  "finish reasons of other APIs, in $name",
+  "finish reasons from other APIs, in $name",
   (adapter) => {
     it.for<[word: string, reason: FinishReason]>([
       ["end_turn", "stop"],
@@ -33,7 +33,7 @@ describe.for([...vendorAdapters, ...specAdapters].filter(({ variant }) => varian
   },
 );
 
-describe.for([...vendorAdapters, ...specAdapters])("option `finishReasons` of $name", (adapter) => {
+describe.for([...vendorAdapters, ...specAdapters])("the `finishReasons` option of $name", (adapter) => {
   const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
     const opened = await adapter.open([turn], { options: { finishReasons } });
     onTestFinished(opened.close);

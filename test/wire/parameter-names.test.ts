@@ -73,7 +73,7 @@ async function list({ kind, connect }: StrictRow, inputSchema: JsonSchema) {
 const claude = allRows.filter(({ model }) => model.includes("claude"));
 const gpt = allRows.filter(({ kind }) => kind.startsWith("openai"));
 
-describe.each(claude.map((row) => [titleOf(row), row] as const))("names of parameters that %s refuses", (_title, row) => {
+describe.each(claude.map((row) => [titleOf(row), row] as const))("parameter names that %s refuses", (_title, row) => {
   it.each([
     ["a plain schema", plain],
     ["a union", union],
@@ -117,7 +117,7 @@ describe.each(claude.map((row) => [titleOf(row), row] as const))("names of param
 });
 
 it.each(gpt.map((row) => [titleOf(row), row] as const))(
-  "names of parameters are unchanged for %s",
+  "parameter names are unchanged for %s",
   async (_title, { kind, connect }) => {
     const service = strictService(kind, { answers: [toolCall("list", values), text("Done.")] });
     const got: unknown[] = [];
@@ -131,7 +131,7 @@ it.each(gpt.map((row) => [titleOf(row), row] as const))(
 it.each([
   ["city", true],
   ["City name", false],
-])("aiSdkModel, Claude: an answer with the property %j is described by a schema of the package: %s", async (name, hasTool) => {
+])("aiSdkModel, Claude: the package sends a schema for an answer with the property %j: %s", async (name, hasTool) => {
   const service = strictService("anthropic", { answers: () => [text(JSON.stringify({ [name]: "Oslo" }))] });
   const model = createAnthropic({ apiKey: "test", fetch: service.fetch })("claude-3-5-haiku-latest");
   const result = await runToolLoop({

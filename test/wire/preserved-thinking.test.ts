@@ -218,7 +218,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([replayed.requests, replayed.changes]).toEqual([[], live.changes]);
   });
 
-  it("adds its beta to the betas from the client and the option", async () => {
+  it("adds its beta to those from the client and from the `betas` option", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer }), {
       defaultHeaders: { "anthropic-beta": "a-1" },

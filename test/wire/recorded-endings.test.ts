@@ -32,7 +32,7 @@ async function read(name: string, events: readonly string[]): Promise<Iteration>
 }
 
 if (hasStreams) {
-  describe("recorded streams of Anthropic and Gemini", () => {
+  describe("recorded streams from Anthropic and Gemini", () => {
     it.for<[name: string, finish: string, text: string]>([
       ["google/two-terminal-1", "stop", "The second number is 63."],
       ["google/two-terminal-2", "stop", "42 et 142."],
@@ -70,7 +70,7 @@ if (hasStreams) {
     });
   });
 } else {
-  it("recorded streams of Anthropic and Gemini: are absent from this checkout", () => {
+  it("recorded streams from Anthropic and Gemini: are absent from this checkout", () => {
     expect(hasStreams).toBe(false);
   });
 }

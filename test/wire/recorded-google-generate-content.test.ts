@@ -122,7 +122,7 @@ if (hasRecorded("google-generate-content")) {
         (pieceBytes) => check(body, pieceBytes),
       );
 
-      it("yields the recorded content with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("yields the recorded content with LF line endings", () => check(body.replaceAll("\r\n", "\n"), 7));
 
       it("yields the recorded content after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },

@@ -65,7 +65,7 @@ const chat = readOdd("chat");
 const responses = readOdd("responses");
 
 if (chat.size === 0) {
-  it("openaiChat and openaiResponses: recorded streams of other servers are absent from this checkout", () => {
+  it("openaiChat and openaiResponses: recorded streams from other servers are absent from this checkout", () => {
     expect(responses.size).toBe(0);
   });
 } else {
@@ -96,7 +96,7 @@ if (chat.size === 0) {
 }
 
 describe.for([...responses])("openaiResponses: recorded stream %s", ([, body]) => {
-  it("yields each text once", async () => {
+  it("yields each piece of text once", async () => {
     const server = await startRawServer([{ frames: [body] }, { frames: [body] }]);
     onTestFinished(() => server.close());
     const { client, bodies } = connectOpenAI(server.url);

@@ -86,7 +86,7 @@ if (hasRecorded("openai-chat")) {
       },
     );
 
-    it("yields the recorded content with CRLF line ends, a leading comment and no final blank line", async () => {
+    it("yields the recorded content with CRLF line endings, a leading comment and no final blank line", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });

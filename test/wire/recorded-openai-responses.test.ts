@@ -142,7 +142,7 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("yields the recorded content with CRLF line ends and a leading comment", async () => {
+    it("yields the recorded content with CRLF line endings and a leading comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 

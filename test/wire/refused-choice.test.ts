@@ -58,7 +58,7 @@ const forced = allRows.filter(
 );
 
 describe.each(forced.map((row) => [titleOf(row), row] as const))("a forced call that %s refuses", (_title, row) => {
-  it("becomes an instruction, also in later runs", async () => {
+  it("becomes an instruction, even in later runs", async () => {
     const { first, next, bodies, changes, refusals } = await play(row, "Thinking mode does not support this tool_choice");
     expect([first.status, first.text, next.status, refusals]).toEqual(["completed", "Done.", "completed", []]);
     expect(bodies.map((body) => isForcing(JSON.parse(body)))).toEqual([true, false, false]);

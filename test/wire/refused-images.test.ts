@@ -57,7 +57,7 @@ const refusals: readonly (readonly [message: string, status: number])[] = [
 const rows = allRows.filter(({ kind, model }) => kind !== "deepseek" && model !== "AI SDK mistral-large-4");
 
 describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a tool that %s refuses", (_title, row) => {
-  it("becomes text, also in later runs", async () => {
+  it("becomes text, even in later runs", async () => {
     const { first, next, bodies, changes, refusals: broken } = await play(row, "This model does not support image input");
     expect([first.status, first.text, next.status, next.text, broken]).toEqual([
       "completed",

@@ -156,7 +156,7 @@ describe("Muse Spark: deep schemas", () => {
   });
 });
 
-describe("names of tools that a service has reserved", () => {
+describe("tool names that a service has reserved", () => {
   const search = (name: string, seen: string[]): Tool =>
     defineTool({
       name,
@@ -188,7 +188,7 @@ describe("names of tools that a service has reserved", () => {
   });
 
   it.each([["search"], ["t_search"], ["t_t_search"]])(
-    "tools whose names look replaced keep apart: a call of %s",
+    "tools whose names look like replacements are kept apart: a call to %s",
     async (name) => {
       const seen: string[] = [];
       const called = ({ messages, tools }: { messages: readonly unknown[]; tools?: readonly object[] }) => {
@@ -253,7 +253,7 @@ describe("Gemini: a tool's schema", () => {
   it.for<[model: string, isChanged: boolean]>([
     ["google/gemini-3.8-flash", true],
     ["z-ai/glm-5.3", false],
-  ])("of the model %s at a gateway is changed: %s", async ([model, isChanged]) => {
+  ])("is changed for the model %s at a gateway: %s", async ([model, isChanged]) => {
     const options = { ...gateway, model };
     expect(await sendSchema(options, object(items))).toEqual(object(isChanged ? { ...items, required: ["a"] } : items));
   });

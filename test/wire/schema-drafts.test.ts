@@ -59,7 +59,7 @@ function findSchema(body: unknown): unknown {
     .find((found) => found !== undefined);
 }
 
-describe.for(adapters)("$name $variant: tool schemas of older drafts", (adapter) => {
+describe.for(adapters)("$name $variant: tool schemas in older drafts", (adapter) => {
   it.for(kinds)("%s is sent as JSON Schema 2020-12", async ([, given, sent]) => {
     const { provider, bodies, close } = await adapter.open([done]);
     onTestFinished(close);

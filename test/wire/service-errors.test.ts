@@ -54,7 +54,7 @@ describe.for(wires)("%s: errors from services", ([wire, connect]) => {
     expect(error?.retryAfterMs).toBeUndefined();
   });
 
-  it("gives an error the code from the option errorWords", async () => {
+  it("gives an error the code from the `errorWords` option", async () => {
     const errorWords = [
       { pattern: /too plump/, code: "context-too-long" },
       { pattern: /shy/, code: "rate-limit" },

@@ -62,7 +62,7 @@ describe("service limits", () => {
   });
 });
 
-describe("reasoning models of OpenAI", () => {
+describe("OpenAI's reasoning models", () => {
   const modelSettings: ModelSettings = { temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 1 };
   const sampling = { temperature: 0, top_p: 0.5, stop: ["END"] };
   const withEffort = (effort: string): RunOptions => ({
@@ -112,7 +112,7 @@ describe("reasoning models of OpenAI", () => {
     ]);
   });
 
-  it("openaiResponses: uses the effort in the option reasoning", async () => {
+  it("openaiResponses: uses the effort in the `reasoning` option", async () => {
     const run = { modelSettings };
     expect((await sendResponses({ model: "gpt-5.4", reasoning: { effort: "low" } }, run)).body).not.toHaveProperty("temperature");
     expect((await sendResponses({ model: "gpt-5.4" }, run)).body).toMatchObject({ temperature: 0 });
@@ -167,7 +167,7 @@ describe("fields by service", () => {
     [{ at: "https://api.groq.com/openai/v1", model: "moonshotai/kimi-k2-thinking" }, undefined],
     [{ model: "gpt-4.1" }, undefined],
     [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],
-  ])("%j: reasoning goes back in %s", async ([options, field]) => {
+  ])("%j: reasoning is sent back in %s", async ([options, field]) => {
     const content = [
       { type: "reasoning", text: "Hm." },
       { type: "text", text: "A" },
@@ -181,7 +181,7 @@ describe("fields by service", () => {
     ["groq", false],
     ["llama-server", false],
     ["openai", true],
-  ])("%s: a request with tools has the schema of the answer: %s", async ([service, isSent]) => {
+  ])("%s: a request with tools contains the answer's schema: %s", async ([service, isSent]) => {
     const output = structuredOutput(z.object({ n: z.number() }));
     const options: ChatOptions = { service, structuredOutput: true };
     const { bodies } = await sendChat(options, { tools: [tool("look")], middleware: [output] });
@@ -198,7 +198,7 @@ describe("fields by service", () => {
   });
 });
 
-describe("openaiChat: an answer that was cut before its first token", () => {
+describe("openaiChat: an answer that was cut off before its first token", () => {
   const cut = (word: string, completion: number, delta: object): Response =>
     sse({
       id: "chatcmpl-1",

@@ -72,7 +72,7 @@ describe("anthropicMessages", () => {
     ["https://bedrock-runtime.us-east-1.amazonaws.com", {}],
     ["http://127.0.0.1:4000", {}],
     [undefined, { id: "aws.bedrock" }],
-  ])("%s, %j: the tools of earlier messages are declared, but cannot be called", async ([at, options]) => {
+  ])("%s, %j: the tools from earlier messages are declared, but cannot be called", async ([at, options]) => {
     const body = await send(at, options, {});
     expect(body?.tools).toMatchObject([{ name: "look", input_schema: { type: "object" } }]);
     expect(body).toMatchObject({ tool_choice: { type: "none" } });
@@ -149,7 +149,7 @@ describe("googleGenerateContent", () => {
     ["gemini-4-argon", "skip_thought_signature_validator"],
     ["gemini-3.8-flash", "skip_thought_signature_validator"],
     ["gemini-2.5-pro", undefined],
-  ])("%s: the first call of another model has the signature %s", async ([model, signature]) => {
+  ])("%s: the first call from another model has the signature %s", async ([model, signature]) => {
     const content = [...Object(asked("c")).content, ...Object(asked("d")).content];
     const results = [...Object(answered("c")).results, ...Object(answered("d")).results];
     const { contents } = await send(
@@ -183,7 +183,7 @@ describe("googleGenerateContent", () => {
     expect(Object(contents[1]?.parts[0]).functionCall.name).toMatch(/^t_9[\w-]{1,61}$/);
   });
 
-  it("a tool whose name begins with a digit has another name on the wire, in both directions", async () => {
+  it("a tool whose name begins with a digit has a different name on the wire, in both directions", async () => {
     const { contents, body } = await send({}, { tools: [tool("9look"), tool("look")] }, ({ contents: all }) => {
       const part = { functionCall: { name: "t_9look", args: {} }, thoughtSignature: "YWJj" };
       const isFirst = (all as readonly unknown[]).length === 1;

@@ -19,7 +19,7 @@ import {
 
 const local = "http://127.0.0.1";
 
-describe("fields about tools in a request without tools", () => {
+describe("tool-related fields in a request without tools", () => {
   const extra = { parallel_tool_calls: false, tool_choice: "auto", tools: [] };
 
   it.for<[wire: string, send: (options: object, run: RunOptions) => Promise<Sent>]>([
@@ -108,7 +108,7 @@ describe("tool choice", () => {
     expect(String(last).endsWith(instruction)).toBe(isReplaced);
   });
 
-  it("omits the tools if the service refuses the choice none", async () => {
+  it('omits the tools if the service refuses the choice "none"', async () => {
     const glm: ChatOptions = { service: "openrouter", model: "z-ai/glm-5.3" };
     for (const options of [{ service: "meta" }, { service: "ollama" }, { service: "zai" }, glm] as const) {
       const { body } = await sendChat(options, forced("none"));
@@ -134,14 +134,14 @@ describe("tool choice", () => {
     expect((await sendResponses({}, forced(named))).body).toMatchObject({ tool_choice: { type: "function", name: "plan" } });
   });
 
-  it("openaiResponses: z.ai gets the choice auto and an instruction", async () => {
+  it('openaiResponses: z.ai gets the choice "auto" and an instruction', async () => {
     const { body } = await sendResponses({ service: "zai" }, forced(named));
     expect(body).toMatchObject({ tool_choice: "auto" });
     expect(body.input.at(-1)).toEqual({ role: "user", content: 'Call the tool "plan" now, instead of answering.' });
   });
 });
 
-describe("tools of earlier messages", () => {
+describe("tools from earlier messages", () => {
   const messages = [
     user("Look."),
     asked("c"),
@@ -172,7 +172,7 @@ describe("tools of earlier messages", () => {
   });
 });
 
-describe("names of tools", () => {
+describe("tool names", () => {
   it("Kimi: a name that does not begin with a letter is replaced on the wire, and restored in the run", async () => {
     const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "t__look") : chatText()));
     const provider = openaiChat({ client: connect(fetch), model: "kimi-k3" });

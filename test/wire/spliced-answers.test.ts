@@ -204,7 +204,7 @@ it.for<[what: string, events: readonly Event[]]>([
     "each chunk has a new id and no role",
     ["Ha", "lf"].map((text, at) => chunk(`${at}`, { content: text })).concat(chunk("9", {}, "stop")),
   ],
-])("Chat API: stream yields one answer if %s", async ([, events]) => {
+])("Chat API: a stream yields one answer if %s", async ([, events]) => {
   const { result } = await run(chat.connect(events));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });

@@ -50,7 +50,7 @@ describe("stream: false in extra", () => {
     ]);
   });
 
-  it("openaiChat: reads a completion in the field data", async () => {
+  it("openaiChat: reads a completion in the `data` field", async () => {
     const { fetch } = createRecorder((body) => Response.json({ data: completion(body), success: true }));
     const provider = openaiChat({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
@@ -86,7 +86,7 @@ describe("stream: false in extra", () => {
     ["flat", { status: 429, message: "limited upstream" }, limited],
     ["with a text as status", { status: "error", code: 429, message: "limited upstream" }, limited],
     ["with detail", { detail: "limited upstream" }, { message: "limited upstream" }],
-  ])("an error with the status 200, %s, is an error on both wires", async ([, answer, error]) => {
+  ])("an error with status 200, %s, fails the run on both wires", async ([, answer, error]) => {
     const { fetch } = createRecorder(() => Response.json(answer));
     const options = { client: connect(fetch), model: "m" };
     for (const provider of [openaiChat(options), openaiResponses(options)]) {
@@ -98,7 +98,7 @@ describe("stream: false in extra", () => {
   it.for<[status: string, output: readonly object[], expected: object]>([
     ["incomplete", [outputText("Se")], { text: "Se" }],
     ["failed", [], { status: "error" }],
-  ])("openaiResponses: a whole response with the status %s", async ([status, output, expected]) => {
+  ])("openaiResponses: reads a whole response with the status %s", async ([status, output, expected]) => {
     const { fetch } = createRecorder(() => Response.json({ ...wholeResponse(...output), status, error: { message: "No." } }));
     const provider = openaiResponses({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });

@@ -75,7 +75,7 @@ describe("executeToolCall", () => {
     expect(outcome).toEqual({ call: expect.anything(), durationMs: 0, kind: "malformed", message: undefined });
   });
 
-  it("blocks a call of a forbidden tool, even if the tool is unknown or the arguments are invalid", async () => {
+  it("blocks a call to a forbidden tool, even if the tool is unknown or the arguments are invalid", async () => {
     const ports = setUp([add], { allowed: new Set(["other"]) });
     for (const made of [call("add", { a: 1 }), call("sum"), call("add", "no")]) {
       expect(await executeToolCall(made, ports)).toMatchObject({ kind: "blocked", allowed: ["other"] });

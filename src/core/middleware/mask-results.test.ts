@@ -182,7 +182,7 @@ it.for<[title: string, batchOf: number, force: boolean]>([
   ["batchOf is 1", 1, false],
   ["batchOf is 5", 5, false],
   ["all iterations are forced", 1, true],
-])("maskResults: reads each message equally often in short and long runs if %s", ([, batchOf, force]) => {
+])("maskResults: reads each message the same number of times in short and long runs if %s", ([, batchOf, force]) => {
   const looksIn = (count: number): number => {
     const state = new GrowingState();
     const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });

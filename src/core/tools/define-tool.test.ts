@@ -69,7 +69,7 @@ describe("defineTool: inputSchema", () => {
       { properties: { at: { default: new Point() } } },
       'is not JSON: "properties.at.default" is an instance of a class',
     ],
-  ])("rejects %s, also in a custom registry", async ([, inputSchema, problem]) => {
+  ])("rejects %s, even in a custom registry", async ([, inputSchema, problem]) => {
     const message = `The input schema of tool "search" ${problem}.`;
     const given = inputSchema as JsonSchema;
     const refused = expect.objectContaining({ code: "invalid-schema", message }) as Error;

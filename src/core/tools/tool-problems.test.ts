@@ -29,14 +29,14 @@ const rows: readonly [what: string, fields: object, problem: string | undefined]
   ["a field of Object.prototype", { toString: () => "" }, 'has an unknown field "toString"'],
 ];
 
-it.for(rows)("defineTool: judges a tool with %s", ([, fields, problem]) => {
+it.for(rows)("defineTool: validates a tool with %s", ([, fields, problem]) => {
   const define = (): unknown => defineTool({ ...tool, ...fields } as never);
   if (problem === undefined) expect(define).not.toThrow();
   else expect(define).toThrow(problem);
 });
 
 it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])(
-  "defineTool: refuses a tool with %o, also without the words",
+  "defineTool: refuses a tool with %o, even without the error explanations",
   ([fields]) => {
     leaveOut("checkTool");
     expect(() => defineTool({ ...tool, ...fields } as never)).toThrow("has a wrong field");
@@ -44,7 +44,7 @@ it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])
   },
 );
 
-it("a registry refuses a schema that is not JSON, also without the words", () => {
+it("a registry refuses a schema that is not JSON, even without the error explanations", () => {
   const define = (): unknown => createToolRegistry([{ ...tool, inputSchema: { type: "object", default: 1n as never } }]);
   expect(define).toThrow("is not JSON: a BigInt");
   leaveOut("findSchemaProblem", "checkTool");

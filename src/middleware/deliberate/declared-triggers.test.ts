@@ -6,7 +6,7 @@ import { createDeliberateMode, type DeliberateMode } from "./deliberate-mode.ts"
 const allowedBy = (mode: DeliberateMode, said: string): readonly string[] => [...mode.forTurn({ text: said }).allowedNames];
 
 describe("createDeliberateMode with tools", () => {
-  it("prefers the option `triggers` to triggers that tools declare", () => {
+  it("prefers the `triggers` option to triggers that tools declare", () => {
     const named = (name: string, phrases?: string | readonly string[]) => ({ name, triggers: phrases });
     const tools = [named("search", "look"), named("set_reminder", ["remind*"]), named("danger", "^"), named("plain")];
     const mode = createDeliberateMode({ tools, triggers: { danger: [], set_reminder: "nudge" } });

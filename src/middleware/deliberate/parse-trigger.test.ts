@@ -131,7 +131,7 @@ it.for<[trigger: string, problem: string | RegExp]>([
 });
 
 describe("readText", () => {
-  it("keeps only the first 16,384 characters of a text", () => {
+  it("keeps only the first 16,384 characters of a string", () => {
     const blank = " ".repeat(16_380);
     expect(find("stop", `${blank}stop`)).toBe("stop");
     expect(find("stop", `${blank} stop`)).toBeUndefined();

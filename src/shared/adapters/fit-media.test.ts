@@ -121,7 +121,7 @@ describe("createMediaFitter", () => {
     );
   });
 
-  it("keeps requests and messages that fit, and makes the same copy of a message each time", () => {
+  it("keeps requests and messages that fit, and returns the same copy of a message each time", () => {
     const fit = fitter();
     const [good, bad] = [tool(png(1)), tool(zip)];
     const whole = request(user(png(2)), model, good);

@@ -157,7 +157,7 @@ describe("toObjectSchema", () => {
         properties: JSON.parse('{"__proto__":{"type":"string"}}'),
       },
     ],
-  ])("makes an object of %s", ([, schema, made]) => {
+  ])("converts %s to an object schema", ([, schema, made]) => {
     expect(toObjectSchema(schema)).toEqual(made);
     expect(JSON.stringify(toObjectSchema(schema)).includes("__proto__")).toBe(JSON.stringify(schema).includes("__proto__"));
   });
@@ -167,7 +167,7 @@ describe("toObjectSchema", () => {
     expect(toObjectSchema(schema)).toBe(schema);
   });
 
-  it("reads a schema with many references to itself and among its parts once", () => {
+  it("reads a schema only once, even with many references to itself and among its parts", () => {
     const twice = (name: string): object[] => [{ $ref: name }, { $ref: name }];
     const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`d${n}`, { anyOf: twice(`#/$defs/d${n + 1}`) }]));
     const schema = { allOf: twice("#/$defs/d0"), anyOf: twice("#"), $defs: { ...$defs, d60: object({ a: text }) } };

@@ -157,7 +157,7 @@ it("readSdkStream: closes an open stream 1 second after its last event", async (
   expect([signals[0]?.aborted, returned, clock.pending]).toEqual([true, 1, 0]);
 });
 
-it("readSdkStream: does not abort a stream that ends by itself", async () => {
+it("readSdkStream: does not abort a stream that ends on its own", async () => {
   const { chunks, clock, signals } = read(async () =>
     (async function* () {
       yield* ["a", "end"];
@@ -207,7 +207,7 @@ it.for<[what: string, before: readonly string[], event: string, afterMs: number]
   expect(await ended).toEqual([finish, afterMs]);
 });
 
-it("readSdkStream: continues as long as content follows the finish", async () => {
+it("readSdkStream: continues as long as content follows the finish reason", async () => {
   const outer = createTestClock();
   const { chunks, clock } = read(repeats(outer, ["finish"], "a"));
   let heard = 0;

@@ -38,7 +38,7 @@ describe("toWellFormedRequest", () => {
     expect(toWellFormedRequest(given)).toBe(given);
   });
 
-  it("keeps well-formed messages, and makes the same copy of a message each time", () => {
+  it("keeps well-formed messages, and returns the same copy of a message each time", () => {
     const [one, other] = [toWellFormedRequest(request([good, bad])), toWellFormedRequest(request([good, bad]))];
     expect(one.messages[0]).toBe(good);
     expect(one.messages[1]).toEqual({ role: "user", content: "\ufffd" });

@@ -116,7 +116,7 @@ describe("Deadline.race with idleMs", () => {
   });
 });
 
-describe("Deadline.race of a cancelled run", () => {
+describe("Deadline.race of a canceled run", () => {
   const at = async (
     toolCleanupMs: number | undefined,
     ...causes: readonly (readonly [at: number, cause: CancelReason])[]

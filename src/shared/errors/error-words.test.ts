@@ -61,7 +61,7 @@ describe("toProviderError", () => {
     [503, "Context size has been exceeded."],
     [529, { type: "server_error", message: "Context size has been exceeded." }],
     [503, { code: "context_length_exceeded" }],
-  ])("reads as context-too-long: %j %j", (row) => check("context-too-long", false, row));
+  ])("recognizes context-too-long in status %j with %j", (row) => check("context-too-long", false, row));
 
   it.for<Row>([
     [400, "Too many tokens, please wait before trying again."],
@@ -75,7 +75,7 @@ describe("toProviderError", () => {
     [429, "You exceeded your current quota, please check your plan and billing details. See https://ai.google.dev/rate-limits."],
     [429, { code: "insufficient_quota", message: `${spent} See https://help.aliyun.com/zh/model-studio/error-code#token-limit` }],
     [402, { metadata: { limit_source: "openrouter_in_flight_budget" } }],
-  ])("reads as a rate limit that passes: %j %j", (row) => {
+  ])("recognizes a temporary rate limit in status %j with %j", (row) => {
     const [status, said] = row;
     const error = typeof said === "string" ? { message: said } : { message: "No.", ...said };
     expect(toProviderError({ status, error })).toMatchObject({ code: "rate-limit", retryable: true });
@@ -111,7 +111,7 @@ describe("toProviderError", () => {
     [429, { details: [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }] }] }],
     [403, { metadata: { limit_usd: 5, spend_usd: 5 } }],
     [403, "This API method requires billing to be enabled."],
-  ])("reads as a used-up quota: %j %j", (row) => check("rate-limit", false, row));
+  ])("recognizes a used-up quota in status %j with %j", (row) => check("rate-limit", false, row));
 
   it.for<Row>([
     [529, { type: "overloaded_error" }],
@@ -129,7 +129,7 @@ describe("toProviderError", () => {
     [400, { code: "prefill_memory_exceeded", message: "The prompt was rejected. Or reduce context length." }],
     [400, "oMLX prefill memory guard rejected this prompt: Raise custom_ceiling_bytes, or reduce context length."],
     [429, { code: "1305", message: "该模型当前访问量过大，请您稍后再试" }],
-  ])("reads as overloaded: %j %j", (row) => check("overloaded", true, row));
+  ])("recognizes overloaded in status %j with %j", (row) => check("overloaded", true, row));
 
   it.for<Row>([
     [404, { code: "model_not_found" }],
@@ -142,7 +142,7 @@ describe("toProviderError", () => {
     [400, { type: "invalid_model", code: "1500" }],
     [400, { code: "data_residency_mismatch" }],
     [400, { code: "image_parse_error" }],
-  ])("reads as bad-request: %j %j", (row) => check("bad-request", false, row));
+  ])("recognizes bad-request in status %j with %j", (row) => check("bad-request", false, row));
 
   it.for<Row>([
     [400, { code: "content_filter" }],
@@ -153,7 +153,7 @@ describe("toProviderError", () => {
     [400, { code: "bio_policy" }],
     [500, { code: "sensitive_words_detected", message: "sensitive words detected" }],
     [422, "input new_sensitive (1026)"],
-  ])("reads as content-filter: %j %j", (row) => check("content-filter", false, row));
+  ])("recognizes content-filter in status %j with %j", (row) => check("content-filter", false, row));
 
   it.for<Row>([
     [400, { code: "tool_use_failed" }],
@@ -161,7 +161,7 @@ describe("toProviderError", () => {
     [400, "tool call validation failed: attempted to call tool 'x' which was not in request.tools"],
     [400, "tool call validation failed: parameters for tool x did not match schema: errors: []"],
     [500, "error parsing tool call: raw='{', err=unexpected end of JSON input"],
-  ])("reads as malformed-call: %j %j", (row) => check("malformed-call", true, row));
+  ])("recognizes malformed-call in status %j with %j", (row) => check("malformed-call", true, row));
 
   it.for<Row>([
     [400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."],
@@ -170,7 +170,7 @@ describe("toProviderError", () => {
       400,
       "If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `text`.",
     ],
-  ])("reads as request-changed: %j %j", (row) => check("request-changed", false, row));
+  ])("recognizes request-changed in status %j with %j", (row) => check("request-changed", false, row));
 
   it.for<[status: number, message: string, code: ProviderErrorCode]>([
     [401, "The context length of this key is limited.", "auth"],
@@ -183,7 +183,7 @@ describe("toProviderError", () => {
   it.for<[body: object, retryAfterMs: number]>([
     [{ resets_in_seconds: 529_498, resets_at: 1_772_180_859 }, 529_498_000],
     [{ resets_at: 0 }, 0],
-  ])("reads the time to wait of %j", ([body, retryAfterMs]) => {
+  ])("reads the time to wait from %j", ([body, retryAfterMs]) => {
     const error = { type: "usage_limit_reached", message: "The usage limit has been reached", ...body };
     expect(toProviderError({ status: 429, error })).toMatchObject({ retryAfterMs });
   });

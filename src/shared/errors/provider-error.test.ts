@@ -116,7 +116,7 @@ describe("toProviderError", () => {
     ["a thrown string", "odd", false],
     ["the thrown value undefined", undefined, false],
     ["a thrown symbol", Symbol("odd"), false],
-  ])("reads as a server error: %s", ([, thrown, retryable]) => {
+  ])("treats %s as a server error", ([, thrown, retryable]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "server", retryable });
   });
 

@@ -28,7 +28,7 @@ describe("findCacheBreaks", () => {
     );
   });
 
-  it("reports a cache that the service did not read although the prefix is the same", async () => {
+  it("reports a cache that the service did not read even though the prefix is the same", async () => {
     const cached = [900, 950, 0, 0];
     const provider = createMockProvider(({ iteration }) => [
       iteration < 3 ? toolCall("look_up", { iteration }) : text("Done."),

@@ -146,7 +146,7 @@ describe("diffRequests", () => {
 describe("diffTexts", () => {
   const texts = fc.array(fc.constantFrom("a", "b ", "\n", "😀", "\r\n", "c"), { maxLength: 30 }).map((parts) => parts.join(""));
 
-  it.for(["lines", "words"] as const)("returns %s from which both texts can be rebuilt", (unit) => {
+  it.for(["lines", "words"] as const)("returns %s from which both strings can be rebuilt", (unit) => {
     fc.assert(
       fc.property(texts, texts, (before, after) => {
         const pieces = diffTexts(before, after, unit);

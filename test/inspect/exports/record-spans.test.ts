@@ -144,7 +144,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
 
 describe("recordSpans", () => {
   it.for(scenes.flatMap(([name, options]) => [true, false].map((captureContent) => [name, captureContent, options] as const)))(
-    "makes the same spans as tracing for %s, with captureContent: %s",
+    "creates the same spans as tracing for %s, with captureContent: %s",
     async ([, captureContent, options]) => {
       const { live, recorded } = await runTwice(options(), { agentName: "bot", captureContent });
       expect(live.spans().length).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ describe("recordSpans", () => {
   it.for([
     ["the same log sink", false],
     ["a new log sink", true],
-  ] as const)("makes a span for each execution of a run that is resumed with %s", async ([, isNew]) => {
+  ] as const)("creates a span for each execution of a run that is resumed with %s", async ([, isNew]) => {
     const journal = memoryJournal();
     let time = 1_700_000_000_000;
     const { wrap, end } = traceTwice({ agentName: "bot", captureContent: true }, { now: () => (time += 1) });
@@ -182,7 +182,7 @@ describe("recordSpans", () => {
     expect(live.spans().filter(({ attributes }) => attributes["turnwright.run.replayed_iterations"] === 2)).toHaveLength(1);
   });
 
-  it("makes the same spans as tracing for a run that rejects", async () => {
+  it("creates the same spans as tracing for a run that rejects", async () => {
     const broken = { ...memoryJournal(), append: () => Promise.reject(new Error("disk full")) };
     const { live, recorded } = await runTwice({ journal: broken });
     expect(live.spans().length).toBeGreaterThan(0);

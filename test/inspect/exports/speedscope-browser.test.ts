@@ -79,7 +79,7 @@ async function framesOf(page: Page): Promise<readonly string[]> {
 
 const imported = ["Importing as Trace Event Format profile"];
 
-describe("speedscope with a trace of toChromeTrace", () => {
+describe("speedscope with a trace from toChromeTrace", () => {
   it("shows a profile for each lane, and a frame for each event", async () => {
     const page = await openTrace(parallelLog());
     await expect

@@ -59,7 +59,7 @@ describe("a run's inspect page", () => {
     });
   });
 
-  it("selects the event named in a link, also after going back and after a reload", async () => {
+  it("selects the event named in a link, even after going back and after a reload", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
     await withPage(opening, async ({ page, open }) => {
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
@@ -180,7 +180,7 @@ describe("a run's inspect page", () => {
     });
   });
 
-  it("does not need horizontal scrolling on a screen of 400 pixels", async () => {
+  it("does not need horizontal scrolling on a screen 400 pixels wide", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
       await expect.poll(() => page.locator(".transcript").isVisible()).toBe(false);
@@ -206,7 +206,7 @@ describe("a run's inspect page", () => {
   });
 });
 
-describe("the inspect page of several runs", () => {
+describe("the inspect page for several runs", () => {
   it("does not show dates for a log that comes from a journal", async () => {
     const text = (await ordinaryLog()).replace('"version":1', '"version":1,"from":"journal"');
     await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
@@ -226,7 +226,7 @@ describe("the inspect page of several runs", () => {
     });
   });
 
-  it("shows the same totals of an unfinished run in the list and the header", async () => {
+  it("shows the same totals for an unfinished run in the list and the header", async () => {
     const lines = (await nestedLog()).split("\n");
     const text = `${lines
       .slice(

@@ -185,7 +185,7 @@ describe("the inspect page's timeline rows", () => {
     expect([waiting(9), waiting(10)]).toEqual([[], [["approval", 10]]]);
   });
 
-  it("show the same durations of streams and calls as the transcript", () => {
+  it("show the same durations for streams and calls as the transcript", () => {
     const { entries, ...tree } = treeOf(
       stream(0),
       output("", [call]),
@@ -214,7 +214,7 @@ describe("the inspect page's timeline rows", () => {
   });
 });
 
-describe("the time summary of the inspect page", () => {
+describe("the inspect page's time summary", () => {
   it("counts overlapping times of one kind only once", async () => {
     expect(summarizeTime(buildRows(treeOfText(await ordinaryLog())))).toEqual([
       "model: 3.26 s",
@@ -226,7 +226,7 @@ describe("the time summary of the inspect page", () => {
   });
 });
 
-describe("the search of the inspect page", () => {
+describe("the inspect page's search", () => {
   const search = (entries: readonly Entry[], query: string): readonly Hit[] => {
     const hits: Hit[] = [];
     expect([...findHits(entries, patternOf(query), hits)].length).toBeLessThanOrEqual(entries.length);

@@ -5,7 +5,7 @@ const second = 1000;
 const day = 24 * 3600 * second;
 const round = (position: number): number => Number(position.toFixed(3));
 
-describe("the time axis of the inspect page", () => {
+describe("the inspect page's time axis", () => {
   it("is proportional to time if there are no gaps", () => {
     const axis = layoutAxis([{ from: 1000, to: 5000 }], { from: 1000, to: 5000 });
     expect(axis.gaps).toEqual([]);

@@ -32,7 +32,7 @@ const broken = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("the prepare function of defineAgentTool", () => {
+describe("defineAgentTool's prepare function", () => {
   it.for<[what: string, prepare: Prepare, reason: string]>([
     ["throws", broken("no"), "no"],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
@@ -153,7 +153,7 @@ describe("the prepare function of defineAgentTool", () => {
   });
 });
 
-describe("the toResult function of defineAgentTool", () => {
+describe("defineAgentTool's toResult function", () => {
   it.for<[what: string, toResult: ((result: LoopResult) => unknown) | undefined, outcome: string, data: unknown]>([
     ["is not defined", undefined, "completed", "c"],
     ["returns an object", ({ text: said, iterations }) => ({ said, iterations }), "completed", { said: "c", iterations: 1 }],

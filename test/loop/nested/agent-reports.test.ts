@@ -81,7 +81,7 @@ describe("the result of an agent tool whose run", () => {
     expect([answer?.outcome, answer?.result]).toEqual(["completed", report]);
   });
 
-  it("includes the image from a tool that ends the run", async () => {
+  it("is ended by a tool that returns an image includes the image", async () => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Draws",
@@ -93,7 +93,7 @@ describe("the result of an agent tool whose run", () => {
   });
 });
 
-describe("the report of a member of a team whose run", () => {
+describe("the report of a team member whose run", () => {
   it.for(rows)("%s", async ([, turns, report, middleware]) => {
     const provider = createMockProvider(turns);
     const team = createTeam({ members: { agent: { description: "Counts", system: "Count.", tools, middleware, provider } } });

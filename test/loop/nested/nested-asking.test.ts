@@ -136,7 +136,7 @@ describe("a call that waits for approval in a nested run", () => {
   });
 });
 
-it("a decision for an agent tool and the second answer of a sibling call can be passed together", async () => {
+it("a decision for an agent tool and the second answer for a sibling call can be passed together", async () => {
   const book = tool(
     "book",
     async (_, context) => [await ask(context, { question: "City?" }), await ask(context, { question: "Name?" })],

@@ -111,7 +111,7 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it(`report the outermost run's wallClockMs in the event "run-end"`, async () => {
+  it(`report the outermost run's wallClockMs in the "run-end" event`, async () => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;

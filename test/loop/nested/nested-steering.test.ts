@@ -122,7 +122,7 @@ describe("control.steer() on a nested run", () => {
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("puts the message into result.undelivered, also in a replay", async () => {
+  it("puts the message into result.undelivered, even in a replay", async () => {
     const { run } = setUp("during a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);

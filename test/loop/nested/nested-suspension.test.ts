@@ -144,7 +144,7 @@ describe("control.drain() on a nested run", () => {
     ]);
   });
 
-  it.for(kinds)("in an ordinary tool does not suspend the outer run, which itself is nested in an %s", async (kind) => {
+  it.for(kinds)("in an ordinary tool does not suspend the outer run, which is itself nested in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -216,7 +216,7 @@ describe("a nested run that waits, and has a control", () => {
   it.for([
     ["before a slow call ends, if its place is needed", 2],
     ["when the slow call ends, if there is room", 3],
-  ] as const)("does not hold back the calls beside it, and ends %s", async ([, toolConcurrency]) => {
+  ] as const)("does not hold back the other calls, and ends %s", async ([, toolConcurrency]) => {
     const ended: string[] = [];
     const clock = createTestClock();
     const own = createLoopControl();

@@ -157,7 +157,7 @@ describe.for(kinds)("context.budget in a nested run of an %s", (kind) => {
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 
-  it("has Infinity if no run has a limit", async () => {
+  it("is Infinity if no run has a limit", async () => {
     let budget: ToolBudget | undefined;
     const look = tool("look", (_, context) => void (budget = context.budget));
     const child = scripted([kind, "child"], callAndAnswer("look"), { tools: [look] });

@@ -137,7 +137,7 @@ describe("a tool call", () => {
   });
 });
 
-describe("a deliberate tool's event hidden-notice", () => {
+describe("a deliberate tool's hidden-notice event", () => {
   const argsTold = async (args: object): Promise<{ readonly told: unknown; readonly given: unknown }> => {
     let given: unknown;
     const search = tool("search", (got) => void (given = got));

@@ -42,7 +42,7 @@ async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopO
 
 const hello: Scripted = { text: "Hello.", end: "stop" };
 
-describe.for(wires)("context items in requests of $name", (wire) => {
+describe.for(wires)("context items in $name requests", (wire) => {
   it("form the last message if the caller passes the items", async () => {
     const bodies = await send(wire, [hello], { middleware: [contextRestarts({ items: ["It is night.", { at: "home" }] })] });
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);

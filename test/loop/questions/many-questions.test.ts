@@ -15,8 +15,8 @@ function askAll(count: number): Playing {
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-describe("questions of one call that wait at the same time", () => {
-  it("can number 100, and an additional question is refused", async () => {
+describe("questions from one call that wait at the same time", () => {
+  it("can number up to 100, and an additional question is refused", async () => {
     const { recording, control, result } = askAll(102);
     await settle();
     const asked = recording.of("question-asked");

@@ -175,7 +175,7 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
   });
 
-  it("of a durable tool is recorded with the fitting answer, so that the next execution needs no control", async () => {
+  it("of a durable tool is recorded with the valid answer, so that the next execution needs no control", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const schema = z

@@ -5,7 +5,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
 import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
-describe("the option `force` of maskResults", () => {
+describe("the `force` option of maskResults", () => {
   it("is read before each iteration, but cannot unmask results", async () => {
     const force = new Set<number>();
     const tools = [
@@ -99,7 +99,7 @@ describe("maskResults in a resumed run", () => {
   });
 });
 
-it("maskResults in a nested run masks by its own policy and iterations", async () => {
+it("maskResults in a nested run masks according to its own policy and iterations", async () => {
   const inner = createMockProvider(turnsOf(3));
   const nested = tool("nested", async (_, context) => {
     const { text: said } = await runNested(context, {

@@ -81,7 +81,7 @@ describe("processResults", () => {
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("replaces a result and the text parts next to it with one text", async () => {
+  it("replaces a result and the text parts next to it with a single string", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });
@@ -141,7 +141,7 @@ describe("processResults", () => {
 });
 
 describe("results from processResults", () => {
-  it("are in the request, transcript and history, but not in the event tool-end", async () => {
+  it("are in the request, transcript and history, but not in the tool-end event", async () => {
     const playing = start({ rows: [1, 2, 3] }, { processor: () => "3 rows" });
     const result = await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ result: "3 rows" }] });

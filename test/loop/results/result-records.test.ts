@@ -28,7 +28,7 @@ describe("an extractor's usage", () => {
   it.for<[whose: string, more: object, model: string]>([
     ["the run's own provider", {}, "mock/mock-model"],
     ["another model", { model: { provider: "other", model: "small" } }, "other/small"],
-  ])("counts towards usage and cost at the prices of %s", async ([, more, by]) => {
+  ])("counts toward usage and cost at the prices of %s", async ([, more, by]) => {
     const priced: string[] = [];
     const pricing: LoopOptions["pricing"] = ({ totalTokens }, { provider, model }) => {
       priced.push(`${provider}/${model} ${totalTokens}`);
