@@ -10,7 +10,7 @@ const parts: DesignParts = {
   ToolLoopOptions: ["maxIterations", "maxCostUSD", "onIteration", "abortSignal"],
   ToolLoopState: ["iteration", "cumulativeCost", "messageCount", "lastToolCalls"],
   "Loop semantics": ["1", "2", "3", "4", "5"],
-  "Problems of copied loops": ["caps", "cost", "abort", "errors", "telemetry", "fallback", "one loop"],
+  "Problems with copied loops": ["caps", "cost", "abort", "errors", "telemetry", "fallback", "one loop"],
   "Non-goals": ["per-iteration logic", "opinions", "schema"],
   ToolLoopConfig: [
     ...["tool_loop", "tool_loop_stream", "Default::default()", "max_iterations", "parallel_tool_execution", "on_tool_call"],

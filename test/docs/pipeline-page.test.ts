@@ -25,8 +25,8 @@ const parts: DesignParts = {
     ...["BOT_MAX_FUNCTION_CALL_ITERATIONS", "BOT_MAX_CONSECUTIVE_TOOL_ERRORS"],
     ...["STREAM_SDK_CALL_TIMEOUT_MS", "TOOL_EXECUTION_TIMEOUT_MS"],
   ],
-  "Input of stage 02": ["params", "streamResult", "iteration"],
-  "Output of stage 02": ["restart", "abort", "history", "functionName", "success", "endTurn", "historyEntry"],
+  "Input to stage 02": ["params", "streamResult", "iteration"],
+  "Output from stage 02": ["restart", "abort", "history", "functionName", "success", "endTurn", "historyEntry"],
   "Steps of a call": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"],
   "Tool context": [
     ...["channel", "client", "activePersonaId", "provider", "streamContext", "suppressProgressNotices"],
