@@ -81,7 +81,7 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
     const own = settings.directory ?? found.evaluation.directory ?? ".turnwright/evals";
     return { ...found, options: { ...shared, directory: own === false ? false : resolve(cwd, own) } };
   });
-  // Loads all cases before any trial runs, because a later error would waste the cost of the trials.
+  // Loads all cases before any trial runs, because a later error would waste the money spent on the trials.
   const known = await Promise.all(
     withPaths.map(async ({ evaluation, file }) => (await inFile(file, casesOf(evaluation))).map(({ id }) => id)),
   );

@@ -333,7 +333,7 @@ class StoredChat {
     };
   }
 
-  /** Lets other callers wait while a run is being stopped, until it has ended. `hasLeft` returns true if the run's reader has left. */
+  /** Makes other callers wait until a run that is being stopped has ended. `hasLeft` returns true if the run's reader has left. */
   #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
     const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();
     linesOf(this.#given.store).watch(this.id, isStopping);

@@ -19,7 +19,7 @@ interface Line {
    * immediately.
    */
   isStopping: () => boolean;
-  /** Resolves when all callers have left. */
+  /** Resolves when every caller in the line has left it. */
   left: Promise<unknown>;
   count: number;
 }

@@ -155,7 +155,7 @@ const system = (criterion: string): string =>
 
 /**
  * Creates a judge from a model. Its scores do not fail a trial unless `min` is set. In that case, another check must also be able to fail
- * the trial. Before you rely on a judge, look at its agreement with people.
+ * the trial. Before you rely on a judge, check how often it agrees with people.
  *
  * Its methods reject with JudgeError if the model gives no verdict, or `maxCostUSD` has been reached. Throws LoopError "invalid-option" or
  * "unknown-option".

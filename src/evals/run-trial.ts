@@ -347,7 +347,8 @@ async function judgeResult(
   check: () => EvalChecks | PromiseLike<EvalChecks>,
   findOutage: () => Outage | undefined,
 ): Promise<Judged> {
-  // Checks nothing without an answer: otherwise, an agent that does nothing could pass, and nobody would notice a wrong API key.
+  // Skips the checks if the model gave no answer. Otherwise, an agent that does nothing could pass, and nobody would notice a wrong API
+  // key.
   const checks = findOutage() === undefined ? await readChecks(check) : [];
   const outage = findOutage();
   return { result, checks, ...(outage && { error: outage.message, isLasting: !outage.retryable }) };

@@ -168,8 +168,8 @@ async function planReading(
 type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
- * Returns how the last run ended. Messages that it did not receive come last, unless it may still receive them. If the run's process
- * died before it stored the end, reads the ending from the journal.
+ * Returns how the last run ended. The last messages are those that the run did not receive, unless it may still receive them. If the run's
+ * process died before it stored the ending, the ending is read from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
   const { runId, status, reason, own = 0, steered } = lastRun;

@@ -122,7 +122,7 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   const { out } = reading.answer;
   const before = out.length;
   const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
-  // Also counts text that was held back until its tag is complete.
+  // Also counts text that is held back because its tag, for example `<think>`, is not complete yet.
   const isSpeech = hasCalls || out.length > before || textOf(recordOf(choice.delta).content) !== "";
   readFinish(choice, reading);
   return isSpeech;

@@ -1,5 +1,5 @@
-// Checks for requests that both Chat Completions and the Responses API refuse. Each returns the service's message, or undefined for a valid
-// request.
+// Functions that check for requests which both Chat Completions and the Responses API refuse. Each returns the service's message, or
+// undefined for a valid request.
 
 import type { WireRequest, WireTool } from "./rule.ts";
 import { eachSchema, firstOf, isObjectSchema, longString, patternsIn, recordAt, rootKeyword, when } from "./rule-checks.ts";

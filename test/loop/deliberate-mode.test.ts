@@ -30,7 +30,7 @@ async function outcome(playing: Playing): Promise<string | undefined> {
 }
 
 describe("createDeliberateMode()", () => {
-  it("lets a tool run after its trigger, and for four turns after the tool succeeded", async () => {
+  it("lets a tool run after its trigger, and for four turns after the tool succeeds", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
     // A blocked call, or a turn without calls, does not restart the count of four turns.

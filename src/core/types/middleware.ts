@@ -84,7 +84,7 @@ export interface RequestDraft {
   readonly contextItems?: readonly Json[] | undefined;
   readonly system?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
-  /** The choice that limits which tools may run if `toolChoice` is "auto". */
+  /** The choice that still limits which tools may run after a forced `toolChoice` was reset to "auto". */
   readonly enforced?: ToolChoice | undefined;
   /** True if a forced choice stays forced after the first call. Default: the following requests get "auto". */
   readonly keepsChoice?: true | undefined;

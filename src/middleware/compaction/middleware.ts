@@ -1,4 +1,4 @@
-// Compaction as middleware: replaces a request's old messages with a summary, whose creation is a journal step.
+// Compaction as middleware: replaces a request's old messages with a summary. Creating the summary is a journal step.
 
 import {
   CancelScope,

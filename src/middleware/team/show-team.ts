@@ -99,7 +99,7 @@ function createScreen(output: TerminalOutput): Screen {
   let drawn = 0;
   return {
     draw(render) {
-      // Leaves one column and one row free, because some terminals wrap a line of full width and scroll at full height.
+      // Leaves one column and one row free, because some terminals wrap a full-width line, and scroll when the last row is filled.
       const text = render({ width: Math.max(20, (output.columns ?? 80) - 1), height: Math.max(2, (output.rows ?? 24) - 1) });
       output.write(`${drawn === 0 ? "" : `\u001B[${drawn}A\r\u001B[J`}${text}\n`);
       drawn = text.split("\n").length;

@@ -46,7 +46,10 @@ const closings: readonly RegExp[] = [
 /** Matches the beginning of a gpt-oss call, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
-/** The number of characters to search at the end. Longer than any mark and the whitespace after it. */
+/**
+ * The number of characters to search at the end of a text. Longer than any mark of a leaked call, such as `</tool_call>`, with whitespace
+ * after it.
+ */
 const tailLength = 100;
 
 /**

@@ -234,7 +234,7 @@ export class Deadline implements Cancellable {
     this.#lazyController().abort(abortReasonOf(cause));
     const end = { kind: "cancelled", cause } as const;
     if (cause.kind === "kill" || cause.kind === "abort" || toolCleanupMs === 0) return this.#end?.(end);
-    // Only the first cancellation counts, so that a stop after an expired time limit does not extend the wait.
+    // Only the first cancellation counts, so that a stop after an expired time limit does not extend the time that code has to finish.
     if (this.#cancelled !== undefined) return;
     this.#cancelled = end;
     this.#giveUpAt = this.#ports.clock.now() + toolCleanupMs;

@@ -134,7 +134,7 @@ function toFragments(call: AnswerCall, position: number, shown: ReadonlySet<Chat
   return [first, ...later];
 }
 
-/** Returns the id field of a call's later fragment. If both oddities about ids are chosen, calls and fragments take turns showing them. */
+/** Returns the id field of a call's later fragment. If both "null-ids" and "other-ids" are chosen, fragments alternate between them. */
 function toLaterId({ id, turn }: AnswerCall, at: number, shown: ReadonlySet<ChatOddity>): object {
   const ids = [
     ...(shown.has("null-ids") ? [{ id: null }] : []),
