@@ -113,7 +113,7 @@ export interface AGUIInterrupt extends AGUIAttribution {
   readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };
-  /** Details. `what` and `facts` come from the waiting code, and are set only for the reason "input_required". */
+  /** Details of the wait. The waiting code supplies `what` and `facts`, which are set only for the reason "input_required". */
   readonly metadata: {
     readonly kind: "approval" | "result" | "answer";
     readonly toolName: string;

@@ -125,7 +125,7 @@ export class AGUIRun extends PageRun<AGUIEvent> {
     if (isOver) this.endUnrun(call);
   }
 
-  /** Marks discarded text, which AG-UI cannot remove from a page. */
+  /** Returns an event that marks text as discarded, because AG-UI cannot remove text from a page. */
   protected discardedChunk({ said }: DiscardedText): AGUIEvent | undefined {
     return said === undefined ? undefined : { type: "CUSTOM", name: "attempt-discarded", value: { messageId: said } };
   }

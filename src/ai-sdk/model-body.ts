@@ -305,8 +305,8 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
 }
 
 /**
- * Returns the rules for the order of the messages. A message whose calls the service runs itself may come last, because the service
- * continues it.
+ * Returns the rules for the order of the messages. An assistant message may end the history if the service runs its calls itself, because
+ * the service continues the message.
  */
 function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
   const last = messages.at(-1);
@@ -315,7 +315,7 @@ function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
 }
 
 /**
- * Joins consecutive tool messages. Two follow each other if one has approval answers for the service and the other has tool
+ * Joins consecutive tool messages. Two tool messages are consecutive if one has approval answers for the service and the other has tool
  * results. Also joins consecutive assistant messages if the service requires that roles alternate.
  */
 function joinMessages(

@@ -14,7 +14,7 @@ export interface AiSdkCallOptions {
 }
 
 /**
- * A language model object of a provider package, such as `openai("gpt-5")` from `@ai-sdk/openai`. Specification v2 belongs to AI
+ * A language model object from a provider package, such as `openai("gpt-5")` from `@ai-sdk/openai`. Specification v2 belongs to AI
  * SDK 5, v3 to 6, and v4 to 7.
  */
 export interface AiSdkLanguageModel {
@@ -35,7 +35,7 @@ export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
-/** A part of a finished message. It has the fields of a prompt part, but the data of a file is base64 or a URL. */
+/** A part of a finished message. It has the fields of a prompt part, but a file's data is base64 or a URL. */
 export interface MessagePart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
@@ -201,8 +201,8 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // Asks for the call in the prompt: these models accept a forced tool choice only without thinking, and each package turns thinking off
-  // differently.
+  // Requests the call in the prompt, because these models accept a forced tool choice only without thinking, and each package turns
+  // thinking off differently.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }

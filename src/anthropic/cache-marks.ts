@@ -29,7 +29,7 @@ export interface MarkedRequest {
   readonly messages: readonly WireMessage[];
 }
 
-/** The newest request in a conversation, with which the next one is compared. */
+/** The newest request in a conversation. The next request is compared with it. */
 interface Sent {
   readonly parts: readonly Part[];
   /** The indexes of the parts after which the server has written a cache entry. */
@@ -41,9 +41,9 @@ interface Sent {
 /** One of the run's messages inside a joined message. */
 interface Part {
   readonly wire: WireMessage;
-  /** The joined message's index. */
+  /** The index of the joined message that contains this part. */
   readonly joinedAt: number;
-  /** The position after the last block of this part, in the joined message. */
+  /** The position in the joined message after this part's last block. */
   readonly end: number;
 }
 

@@ -61,7 +61,10 @@ function budgetOf(thinking: Json | AnthropicThinking | undefined): number {
   return typeof budget === "number" ? budget : 0;
 }
 
-/** Adds the thinking budget to the limit for the answer: the service counts thinking as output, and refuses a budget of `max_tokens` or more. */
+/**
+ * Adds the thinking budget to the answer's token limit, because the service counts thinking as output and refuses a budget of `max_tokens`
+ * or more.
+ */
 function fitMaxTokens(asked: number | undefined, budget: number, { maxTokens, facts }: MessagesSettings): number {
   if (asked === undefined && maxTokens > budget) return maxTokens;
   const answer = asked ?? maxTokens;

@@ -19,7 +19,7 @@ export interface KeptThinking {
   refuse(messages: readonly Message[]): boolean;
   /**
    * Compares a request with its run's previous one. If they differ, marks all thinking after the first difference as refused. Returns true
-   * if there was any.
+   * if there was any such thinking.
    */
   compare(request: ModelRequest, prefix: Prefix): boolean;
   /** Returns the message without its thinking if the service would refuse that thinking. */

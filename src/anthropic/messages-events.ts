@@ -298,7 +298,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
     opening: "",
   };
   return createEventReader(answer, {
-    // The stream may also end without `message_stop`, if the connection is lost or a gateway omits the event.
+    // The stream may also end without `message_stop` if the connection is lost or a gateway omits the event.
     mayGoOn: () => !answer.isOver,
     read: (event) => readEvent(event, reading),
     end: () => endReading(reading),
@@ -332,7 +332,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 /** Reads `message_start`, which contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
-  // Some gateways send `message_start` twice, so it counts as another message only if the blocks begin again too.
+  // Some gateways send `message_start` twice, so the second one counts as a new message only if the blocks also start again.
   if (reading.hasBegun) reading.isDoubled = true;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);

@@ -163,7 +163,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
-   * Set to "bm25" or "regex" to let the service search the tools that have the `deferred` trait: in natural language, or with regular
+   * Set to "bm25" or "regex" to let the service search the tools that have the `deferred` trait, in natural language or with regular
    * expressions. All tools are then sent, but the model sees a deferred tool only after a search has found it. Default: the service
    * does not search. Not all models support this search:
    * https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool

@@ -74,7 +74,7 @@ function isServerResult({ type }: WireBlock): boolean {
  * Removes blocks that the service would refuse: calls that a fallback has declined, references to tools that are gone, open server tool
  * calls that the next assistant message does not answer, and results without their call. An open call is also removed if a user message
  * follows, because the model would not read that message before it has answered. If the request does not declare the tool, the service
- * refuses an open call at the end. It also refuses the results of a tool search at any place, because they refer to tools.
+ * refuses an open call at the end. It also refuses the results of a tool search anywhere, because they refer to tools.
  */
 export function removeRefusedBlocks(
   messages: readonly Message[],
@@ -100,7 +100,7 @@ export function removeRefusedBlocks(
 }
 
 /**
- * The ids of the calls that the next user or assistant message answers. Undefined if there is no next message; the service then answers
+ * The ids of the calls that the next user or assistant message answers. Undefined if there is no next message, so the service answers the
  * open calls now.
  */
 type Follower = readonly string[] | undefined;

@@ -108,8 +108,8 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
 }
 
 /**
- * The maximum size of an answer, in bytes. This is less than the default `threshold` of the cache, which is in tokens, so an
- * answer is not stored in the cache itself.
+ * The maximum size of an answer, in bytes. This is less than the default `threshold` of the cache, which is in tokens, so an answer is
+ * never itself stored in the cache.
  */
 const maxBytes = 6_000;
 

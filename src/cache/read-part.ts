@@ -1,5 +1,5 @@
-// Reads a part of a stored result. Limits the text, the query's work and the result, because the path and text come from models, tools and
-// servers.
+// Reads a part of a stored result. Limits the sizes of the text and the result, and the query's work, because the path and text come from
+// models, tools and servers.
 
 import { cutText, describeValue, takeStart } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
@@ -217,7 +217,7 @@ function unknownId(sources: readonly ReadSource[]): Error {
 
 /**
  * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id. Later model requests
- * omit released results. Text from sources is not deleted. Calls from before the run stay in requests, because masking sees only
+ * omit released results. Text from sources is not deleted. Calls made before the run stay in requests, because masking sees only
  * the run's own calls.
  */
 async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {

@@ -101,8 +101,8 @@ function countOf(value: unknown): number | undefined {
 /** A place with text that the `read_part` tool can read. `fileSource` and `resourceSource` create sources. */
 export interface ReadSource {
   /**
-   * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the model can also read the name as an id:
-   * it then gets a list of what the source contains.
+   * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the name is also an id, and reading it returns a list
+   * of what the source contains.
    */
   readonly name: string;
   /** Tells the model what the source contains and under which ids. Becomes part of the tool's description. */

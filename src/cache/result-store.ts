@@ -94,7 +94,7 @@ function createCacheId(now: number): string {
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** Reads from a result's id when it was stored, in milliseconds since 1970. Returns undefined if the id is invalid. */
+/** Extracts a result's storage time, in milliseconds since 1970, from its id. Returns undefined if the id is invalid. */
 function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
@@ -107,7 +107,10 @@ interface LimitedStoreSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again only when 1/4 of the known results have been written since the previous listing, because listing is slow. */
+/**
+ * The store is listed again only when the results written since the previous listing amount to 1/4 of the known ones, because listing is
+ * slow.
+ */
 const listedShare = 4;
 
 export class LimitedStore {
@@ -147,7 +150,7 @@ export class LimitedStore {
     } finally {
       this.#writing.delete(id);
     }
-    // A concurrent call may have dropped this result before its file was written; the file is then removed.
+    // If a concurrent call dropped this result before its file was written, removes the file.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }

@@ -1,5 +1,5 @@
-// Evaluates a JSONPath with a limited amount of work, because a short path can compare all values in a document with each other. Only this
-// file imports the JSONPath library.
+// Evaluates a JSONPath with a limited amount of work, because even a short path can compare every value in a document with every other.
+// Only this file imports the JSONPath library.
 
 import {
   type FilterFunction,
@@ -77,7 +77,7 @@ function compile(path: string, maxDepth: number): JSONPathQuery {
   }
 }
 
-/** Makes the JSONPath function `length` charge for each key in an object, because it counts the keys one by one. */
+/** Makes the JSONPath function `length` charge for each key in an object, because the function counts the keys one by one. */
 function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
   const length = functionRegister.get("length");
   if (length === undefined) return;

@@ -5,7 +5,7 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 export interface CliIO {
   readonly cwd: string;
   readonly env: { readonly [name: string]: string | undefined };
-  /** True if a person reads the output. Only then may a browser be opened. */
+  /** True if a person is reading the output. Only then may a browser be opened. */
   readonly isTerminal: boolean;
   /** The folder of this package. */
   readonly packageFolder: string;
@@ -17,7 +17,7 @@ export interface CliIO {
    * process if the signal is aborted.
    */
   runSelf(args: readonly string[], how: SelfRun): Promise<number>;
-  /** Asks the person at the terminal. Absent if nobody is there to answer. */
+  /** Asks the person at the terminal a question. Absent if nobody is there to answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Opens a file or a URL in the browser. Returns false if the system has no program for that. */
   open(target: string): boolean;
@@ -69,7 +69,7 @@ interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
   readonly positionals: readonly string[];
 }
 
-/** Reads the number of an iteration, such as "i3" or "3". Returns undefined for any other string. */
+/** Reads an iteration number, such as "i3" or "3". Returns undefined for any other string. */
 export function toIteration(text: string): number | undefined {
   const digits = /^i?(\d{1,9})$/.exec(text)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -87,7 +87,7 @@ export function parseArguments<const Options extends NonNullable<ParseArgsConfig
     });
     return { values, positionals };
   } catch (error) {
-    // Keeps only the first sentence of Node's message, which names the wrong argument. The rest explains how to escape it.
+    // Keeps only the first sentence of Node's message, which names the invalid argument. The rest explains how to escape it.
     const [message = ""] = messageOf(error).split(". ");
     throw wrongUsage(`${message}.`);
   }

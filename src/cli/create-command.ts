@@ -1,4 +1,4 @@
-// Implements `turnwright create`, which copies one of the projects in examples/create, which the package includes.
+// Implements `turnwright create`, which copies one of the projects that the package includes in examples/create.
 
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -78,7 +78,7 @@ async function toManifest(files: ReadonlyMap<string, string>, name: string, pack
   return `${JSON.stringify({ ...manifest, name, dependencies }, null, 2)}\n`;
 }
 
-/** npm refuses invalid names, and the name of one of the package's own dependencies. */
+/** Throws if npm would refuse the name, because it is invalid or belongs to one of the package's own dependencies. */
 function checkName(name: string, dependencies: Readonly<Record<string, string>>): void {
   const advice = "Pass another folder, or a name with --name.";
   if (Object.hasOwn(dependencies, name))

@@ -98,7 +98,7 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
   const folder = await mkdtemp(join(tmpdir(), "turnwright-eval-"));
   const tree = join(folder, "tree");
   const remove = async (): Promise<void> => {
-    // Removes the folder first, because it may be incomplete, and `prune` makes git forget a worktree whose folder is gone.
+    // Removes the folder first, because it may be incomplete. `prune` then makes git forget the worktree.
     await rm(folder, { recursive: true, force: true });
     await git(["worktree", "prune"], cwd);
   };
@@ -160,7 +160,7 @@ interface Trees {
 
 /**
  * Links the packages installed in a repository folder into the worktree. Packages from the repository itself, as in a workspace,
- * must come from the worktree: otherwise the current version would be compared with itself.
+ * must come from the worktree. Otherwise the current version would be compared with itself.
  */
 async function linkModules({ top, tree }: Trees, place: string): Promise<void> {
   const [from, to] = [join(top, place, "node_modules"), join(tree, place, "node_modules")];

@@ -74,7 +74,7 @@ function catchStrays(io: CliIO): readonly string[] {
   return strays;
 }
 
-/** Chooses each evaluation's cases or kept trials. Omits evaluations without any. */
+/** Chooses each evaluation's cases or kept trials. Omits evaluations that have none. */
 async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalSettings, cwd: string): Promise<readonly Job[]> {
   const { shared, replay, cases } = settings;
   const withPaths = evaluations.map((found): Job => {

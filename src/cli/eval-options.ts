@@ -40,7 +40,7 @@ export interface EvalSettings {
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
   /** The folder for tests that replay kept trials. If it is set, nothing runs. */
   readonly saveTest: string | undefined;
-  /** The test runner for these tests. Default: the project's own. */
+  /** The test runner for the tests in `saveTest`. Default: the project's own. */
   readonly runner: TestRunner | undefined;
   readonly against: string | undefined;
   readonly maxDrop: number | undefined;
@@ -55,7 +55,7 @@ export interface EvalSettings {
 type EvalValues = ReturnType<typeof parseArguments<typeof options>>["values"];
 
 export function readEvalSettings(args: readonly string[]): EvalSettings {
-  // Adds `=true` to a `--stop-early` without a number, because the parser would take the next argument, a file, as its value.
+  // Adds `=true` to a `--stop-early` without a number, because the parser would otherwise take the next argument, a file, as its value.
   const full = args.map((arg, at) => (arg === "--stop-early" && !/^[\d.]+$/.test(args[at + 1] ?? "") ? `${arg}=true` : arg));
   const { values, positionals } = parseArguments(full, options);
   const { markdown, junit, html, against, directory } = values;

@@ -74,7 +74,7 @@ async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): 
   return path;
 }
 
-/** Returns a log's text. Skips an unreadable log in a folder, so that the other logs are shown. */
+/** Returns a log's text. Skips an unreadable log in a folder, so that the other logs are still shown. */
 async function readFound(log: FoundLog, { folder }: FoundLogs, io: CliIO): Promise<string | undefined> {
   try {
     return await readLogText(log);

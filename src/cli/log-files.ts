@@ -137,7 +137,7 @@ const ownerOnly = 0o600;
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
-    // Appends to a device such as /dev/stdout, which cannot be replaced, and which may be redirected to a file with other text.
+    // Appends to a device such as /dev/stdout, because it cannot be replaced and may be redirected to a file that contains other text.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {

@@ -19,8 +19,8 @@ export function createProcessIO(packageFolder: string): CliIO {
     stopSignal: () => createStopSignal(),
     catchErrors(take) {
       for (const name of ["unhandledRejection", "uncaughtException"]) process.on(name, take);
-      // A reader such as `head` may close the pipe. Reporting that error would cause another one, endlessly, so it is ignored and the
-      // trials continue.
+      // A reader such as `head` may close the pipe. Reporting that error would cause the same error again and again, so it is ignored and
+      // the trials continue.
       for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
     },
   };

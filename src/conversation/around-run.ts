@@ -49,7 +49,7 @@ export async function lockConversation({ id, store }: Locked, waiting: Waiting):
   }
 }
 
-/** Requests the lock repeatedly: another process may hold it, and nothing reports when that process releases it. */
+/** Requests the lock repeatedly, because another process may hold it and nothing reports when that process releases it. */
 async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   for (;;) {
     try {

@@ -259,7 +259,7 @@ function outlineOf({ content }: UserMessage): string {
 }
 
 /**
- * Creates the first change of a fork. The fork's usage and cost begin at 0, because the original conversation has counted
+ * Creates the first change of a fork. The fork's usage and cost begin at 0, because the original conversation has already counted
  * the copied runs.
  */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {

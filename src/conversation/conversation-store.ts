@@ -8,8 +8,8 @@ export interface StoredConversation {
 }
 
 /**
- * The state of a conversation, without its messages. Kept small, because each change stores all of it. The inherited fields have their
- * values from before `lastRun`, so that a resumed run begins with the same summary and agent.
+ * The state of a conversation, without its messages. Kept small, because each change stores all of it. The inherited fields hold the values
+ * from before `lastRun`, so that a resumed run begins with the same summary and agent.
  */
 export interface ConversationState extends Handover {
   /** The number of runs so far, including `lastRun`. */
@@ -124,7 +124,7 @@ export interface StoredListing {
 
 /** A lock held by one writer. */
 export interface ConversationLock {
-  /** The conversation when it was locked. Undefined if it does not exist. */
+  /** The conversation as it was when locked. Undefined if it does not exist. */
   readonly stored: StoredConversation | undefined;
   /**
    * Stores a change so that a crash cannot lose it. After a crash during the call, either the whole change is stored or nothing. Rejects

@@ -35,9 +35,9 @@ export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends T
 
 /** The options for `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
 export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = RunOverrides<Output, T, Base> & {
-  /** The decisions about waiting calls, and the results for waiting calls. The keys are the `id` values in `reason.calls`. */
+  /** The decisions and results for waiting calls. The keys are the `id` values in `reason.calls`. */
   readonly answers?: LoopOptions["answers"];
-  /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
+  /** Set to "retry-last" to also continue a run with the status "error", "timeout" or "stopped-by-user". */
   readonly resume?: "retry-last" | undefined;
 };
 
@@ -59,8 +59,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
-   * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws,
-   * the conversation tries again after a later run. Default: `store.removeJournal` with `journal: store.journal`; otherwise journals are
+   * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws, the
+   * conversation tries again after a later run. Default: `store.removeJournal` if `journal` is `store.journal`. Otherwise journals are
    * kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
@@ -175,7 +175,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
   ): LoopStream<Plain<Own>, OwnTool, RunFields<List, Fields>>;
   /**
    * Ends the last run if it is suspended, with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for
-   * a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
+   * a result are interrupted. Rejects with LoopError "conversation-busy" while a run is live, and with "conversation-refused" if the last
    * run is not suspended.
    */
   cancel(): Promise<void>;

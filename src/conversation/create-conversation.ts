@@ -39,10 +39,10 @@ import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { isRefusedByPostgres } from "../shared/postgres.ts";
 
-/** The time between two attempts, in milliseconds. */
+/** The time between two attempts at the last write, in milliseconds. */
 const waitMs = 250;
 
-/** How long to repeat the last write, in milliseconds: for a store without leases, and for a store whose lease is still valid. */
+/** How long to keep retrying the last write, in milliseconds: for a store without leases, and for a store whose lease is still valid. */
 const repeatForMs = { withoutLease: 1_000, withLease: 120_000 };
 
 interface Ended {
@@ -51,7 +51,7 @@ interface Ended {
 }
 
 /**
- * Stores a run's last change. If the store fails, for example because its database restarts, tries again while the lease lasts. If all
+ * Stores a run's last change. If the store fails, for example because its database is restarting, retries while the lease lasts. If all
  * attempts fail, rejects with the store's error, whose `result` property is the run's result.
  */
 async function appendEnd(
@@ -159,7 +159,7 @@ class StoredChat {
     const before = state.lastRun;
     const isRunning = before?.status === "running";
     const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
-    // Loads the state again, because the run may have ended, or the next may have begun, since the first load.
+    // Loads the state again, because the run may have ended, or the next one may have begun, since the first load.
     if (isRunning) state = await load();
     const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;
@@ -333,7 +333,9 @@ class StoredChat {
     };
   }
 
-  /** Makes other callers wait until a run that is being stopped has ended. `hasLeft` returns true if the run's reader has left. */
+  /**
+   * Makes other callers wait until a run that is being stopped has ended. `hasLeft` returns true if the reader has left the run's stream.
+   */
   #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
     const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();
     linesOf(this.#given.store).watch(this.id, isStopping);

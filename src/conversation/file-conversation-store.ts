@@ -134,8 +134,8 @@ function keyOf(id: string, count: number): string {
 }
 
 /**
- * Returns the conversation after all changes, or undefined without a change. Throws LoopError "journal-damaged" for damage that the
- * checksums cannot detect: somebody may have computed new checksums, or copied another conversation's file.
+ * Returns the conversation after all changes, or undefined if there are none. Throws LoopError "journal-damaged" for damage that the
+ * checksums cannot detect, for example if somebody computed new checksums or copied another conversation's file.
  */
 function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
   const messages: Message[] = [];

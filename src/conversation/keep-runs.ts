@@ -76,7 +76,7 @@ interface Age {
   readonly now: number;
 }
 
-/** True if `keepRuns` does not keep a run that ended. The last run is always kept. */
+/** True if `keepRuns` no longer keeps the journal of an ended run. The last run is always kept. */
 export function isExpired({ endedAt, number }: Pick<StoredJournal, "endedAt" | "number">, { runs, keepRuns, now }: Age): boolean {
   if (endedAt === undefined || number >= runs) return false;
   return typeof keepRuns === "number" ? number <= runs - keepRuns : endedAt < now - keepRuns.days * dayMs;

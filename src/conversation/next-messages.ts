@@ -36,7 +36,7 @@ export interface PlacedMessages {
 
 export type NextMessages =
   | ({ readonly kind: "next" } & PlacedMessages)
-  /** The conversation already contains the message. If `isLast` is true, the last run answers or answered it. */
+  /** The conversation already contains the message. If `isLast` is true, the last run is answering or has answered it. */
   | { readonly kind: "repeated"; readonly isLast: boolean }
   /** The page refers to a message that the conversation does not contain. */
   | { readonly kind: "unknown-message" };
@@ -54,7 +54,7 @@ function replaceAll({ messages: before, handover, last }: History, messages: rea
   const own = isContinued ? findOwn(before, added.length, last) : 0;
   if (isContinued) return { kind: "next", messages: [...before, ...added], handover, own, unchanged: before.length };
   const { compaction = { count: 0 } } = handover;
-  // The summary may still match, because most programs leave the beginning of a conversation unchanged.
+  // The summary may still be valid, because most programs leave the beginning of a conversation unchanged.
   const kept = isPrefix(before.slice(0, compaction.count), messages) ? handover : { ...handover, compaction: undefined };
   const { handoffs: _, ...rest } = trimHandover(kept, messages);
   return { kind: "next", messages, handover: rest, own: findOwn(messages, 0, undefined), unchanged: 0 };

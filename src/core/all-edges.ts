@@ -52,8 +52,8 @@ const allEdges: Edges = {
 
 /**
  * Adds full error messages, with advice. In a program that is not bundled, importing `turnwright` adds them. So does importing an entry
- * that works without it, such as `turnwright/testing`. A bundler leaves them out, so that a page or an edge function loads less. To keep
- * the messages in a bundle, call this function.
+ * that works without the main one, such as `turnwright/testing`. A bundler leaves them out, so that a page or an edge function loads less.
+ * To keep the messages in a bundle, call this function.
  *
  * @example if (process.env.NODE_ENV !== "production") explainErrors();
  */

@@ -1,6 +1,6 @@
 // Exports the `turnwright/kit` entry, for authors of middleware, providers, tool registries, journals and hosts.
 
-// Exports for authors of middleware
+// For authors of middleware
 export { CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
@@ -25,7 +25,7 @@ export type {
 } from "./types/middleware.ts";
 export type { DeliberateGate, ResultExtractor } from "./types/middleware-options.ts";
 
-// Exports for authors of providers
+// For authors of providers
 export { type Check, checkFields, type Checks, is, needed } from "../shared/errors/check-fields.ts";
 export { invalidOption } from "../shared/errors/loop-error.ts";
 export { readSdkStream, type EventReader } from "../shared/adapters/read-sdk-stream.ts";
@@ -44,7 +44,7 @@ export { memoize } from "../shared/promises.ts";
 export { toArgumentsObject } from "../shared/tool-arguments.ts";
 export type { AssistantPart, ProviderMetadataPart, ToolCallPart } from "./types/message.ts";
 
-// Exports for authors of tools and tool registries
+// For authors of tools and tool registries
 export { reportOf } from "./loop/nested/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
@@ -52,13 +52,13 @@ export { markSignal } from "./tools/tool-result.ts";
 export type { Plain, ToolSchema, Validation } from "./types/common.ts";
 export type { WaitingCall } from "./types/tool-outcome.ts";
 
-// Exports for authors of journals
+// For authors of journals
 export { wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./loop/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./loop/replay/lockstep.ts";
 export { readRecords } from "./records/read-run.ts";
 
-// Exports for authors of hosts, which run many loops
+// For authors of hosts, which run many loops
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
 export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/option-table.ts";
 export { toReason, toWaitingCall, waitsOf } from "./loop/waiting-calls.ts";

@@ -58,7 +58,7 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 
 async function execute(fields: DurableLoopFields<Json>, input: string): Promise<string> {
   const runId = DBOS.workflowID ?? "";
-  // DBOS still starts runs while it shuts down. This error makes it leave the run to another worker.
+  // DBOS still starts runs while it is shutting down. This error makes it leave the run to another worker.
   if (!here.hasWorker) throw new DBOSWorkflowConflictError(runId);
   const { worker } = here;
   const noteEnd = (): void => worker.outside(() => worker.noteEnd(runId));
@@ -82,7 +82,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   const { store, outside, application } = worker;
   const queueName = queueOf(application, loop);
   const workflowAttributes = attributesOf(application);
-  /** Filters for this loop's runs in this application. */
+  /** The filters that select this loop's runs in this application. */
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     ...worker.ports,

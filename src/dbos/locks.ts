@@ -1,4 +1,4 @@
-// Locks that a worker holds in Postgres while it changes runs over several connections.
+// The locks that a worker holds in Postgres while it changes runs over several connections.
 
 import type { Pool } from "pg";
 

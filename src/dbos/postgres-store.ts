@@ -106,7 +106,7 @@ export class PostgresStore implements DurableStore {
    */
   readonly #writes: Pool;
   readonly #workerId: string;
-  /** Settles after the most recent call to `changeRuns` in this process. */
+  /** Settles when the most recent call to `changeRuns` in this process has finished. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool, workerId: string, writes: Pool = pool) {
@@ -138,7 +138,8 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Postgres runs all statements of this query in one transaction. Skips current tables, because another process may hold a lock on them.
+    // Postgres runs all statements of this query in one transaction. Skips tables that are up to date, because another process may hold a
+    // lock on them.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
@@ -156,7 +157,10 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row.execution), events: Number(row.events), stalls: row.stalls };
   }
 
-  /** Stores events and records. A caller repeats a call whose answer was lost, and the position `first` ensures that events are stored once. */
+  /**
+   * Stores events and records. Callers repeat a call whose answer was lost. The position `first` ensures that each event is still stored
+   * only once.
+   */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#writes.query({
       name: "turnwright-append",
@@ -235,7 +239,7 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
   }
 
-  /** Deletes all data about runs. Keeps the number of a conversation's runs, so that no run id is used twice. */
+  /** Deletes all data about runs. Keeps the count of each conversation's runs, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
     await this.#pool.query(deleteRuns, [ids]);
   }

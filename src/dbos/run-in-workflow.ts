@@ -20,7 +20,7 @@ const answersTopic = "turnwright answers";
 
 /**
  * Runs the loop in the DBOS workflow that calls this function. If the worker dies, DBOS calls the workflow again, and the run
- * continues. While the run is waiting for answers, the workflow waits too, for days if necessary: send an answer with `sendAnswer`. A run
+ * continues. While the run is waiting for answers, the workflow waits too, for days if necessary. Send an answer with `sendAnswer`. A run
  * that DBOS cancels is aborted.
  *
  * Throws LoopError "invalid-option" outside a workflow.

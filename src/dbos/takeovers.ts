@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf, stateOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** A worker looks for runs without a worker once in this many sweeps. */
+/** The number of sweeps between two searches for runs without a worker. */
 const orphanSweeps = 20;
 
 /** A worker counts as dead if its lock was free, or its heartbeat late, in this many sweeps in a row. */
@@ -64,7 +64,9 @@ export class Takeovers {
     }
   }
 
-  /** Puts back the runs of dead workers. Only one worker at a time does this, because a run could otherwise begin twice. */
+  /**
+   * Puts the runs of dead workers back into their queues. Only one worker at a time does this, because a run could otherwise begin twice.
+   */
   async sweep(session: Client): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -88,7 +90,7 @@ export class Takeovers {
 
   /**
    * Finds workers that were stopped, have been silent for longer than the lease, or have lost their lock. One sweep is not enough:
-   * after Postgres restarts, all workers are late and all locks are free until the workers have connected again.
+   * after Postgres restarts, all heartbeats are late and all locks are free until the workers have reconnected.
    */
   async #findDead(session: Client): Promise<readonly string[]> {
     type Row = { readonly id: string; readonly stopped: boolean; readonly late: boolean; readonly free: boolean };
@@ -166,12 +168,12 @@ export class Takeovers {
 
   async #takeOver(workerId: string): Promise<void> {
     await this.#resume(await this.#list({ executorId: workerId }));
-    // Deletes the dead worker last: if this worker dies first, another one takes over the remaining runs.
+    // Deletes the dead worker last, so that another worker takes over the remaining runs if this one dies first.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }
 
-/** Returns a key for a worker's claim to a run. It includes the time of the claim, to tell two claims to one run apart. */
+/** Returns a key for a worker's claim to a run. It includes the time of the claim, to tell two claims to the same run apart. */
 function claimOf({ workflowID, dequeuedAt, updatedAt }: Found): string {
   return JSON.stringify([workflowID, dequeuedAt, updatedAt]);
 }

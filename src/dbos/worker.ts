@@ -56,7 +56,7 @@ export class Connections {
     return socket;
   }
 
-  /** Ends all pools, after the queries in progress. */
+  /** Ends all pools when the queries in progress have finished. */
   async end(): Promise<void> {
     await Promise.all(this.#pools.map(async (pool) => (pool.ending ? undefined : pool.end())));
   }
@@ -181,10 +181,10 @@ const checks: Checks<WorkerOptions> = {
   runsLoops: is.flag,
 };
 
-/** How often a worker looks for runs without a worker, in milliseconds. */
+/** How often a worker looks for runs of dead workers, in milliseconds. */
 const sweepMs = 500;
 
-/** How often readers and runs check for changes, in milliseconds, because a notification may have been lost. */
+/** How often, in milliseconds, readers and runs check for changes in case a notification was lost. */
 const lostNotificationMs = 10_000;
 
 /** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
@@ -240,7 +240,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #connections: Connections;
-  /** The connections for heartbeats and takeovers, which must not wait while writes wait for locks in the database. */
+  /**
+   * The connections for heartbeats and takeovers. They are separate, so that these are not held up while writes wait for locks in the
+   * database.
+   */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
@@ -270,7 +273,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     return this.#options.answerMs;
   }
 
-  /** Returns a logger that shows only errors, and not those of runs that this worker gave up on when it stopped. */
+  /** Returns a logger that shows only errors, except those of runs that this worker gave up on when it stopped. */
   get #logger(): NonNullable<DBOSConfig["logger"]> {
     const drop = (): void => {};
     const show = (error: unknown, { stack }: { readonly stack?: string | undefined } = {}): void => {

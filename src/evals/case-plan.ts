@@ -8,7 +8,9 @@ export interface CaseRule {
   /** The maximum number of trials. */
   readonly trials: number;
   readonly passRate: number;
-  /** How certain the verdict must be to stop early, from 0.5 to 1. With 1, trials stop only if no result can change it. */
+  /**
+   * How certain the verdict must be to stop early, from 0.5 to 1. With 1, trials stop only when no remaining result can change the verdict.
+   */
   readonly certainty: number;
   /** The kept trials to replay. Undefined for new trials. */
   readonly kept?: readonly KeptTrial[] | undefined;
@@ -72,7 +74,8 @@ export class CasePlan<Case extends EvalCase> {
 
   #verdict(certainty: number): "passed" | "failed" | undefined {
     const { trials, passRate } = this.#rule;
-    // Decides nothing before the first trial has passed or failed, because a low `certainty` could otherwise decide without any result.
+    // Makes no decision before the first trial has passed or failed, because a low `certainty` could otherwise lead to a decision without
+    // any result.
     if (this.passed + this.failed === 0) return undefined;
     // Subtracts a rounding error: 0.7 * 10 is a little more than 7 in floating point.
     const needed = Math.ceil(trials * passRate - 1e-9);
@@ -106,7 +109,7 @@ export class CasePlan<Case extends EvalCase> {
     this.reports.push(...taken);
   }
 
-  /** Ends a trial. `report` is undefined if it was stopped. `isLasting` is true if another trial would have the same error. */
+  /** Ends a trial. `report` is undefined if the trial was stopped. `isLasting` is true if another trial would have the same error. */
   end(report: TrialReport | undefined, isLasting: boolean): void {
     this.#active -= 1;
     if (isLasting) this.#lasting += 1;

@@ -62,7 +62,7 @@ function refuseResume({ resume, directory, replay }: Options): void {
   if (directory === false) throw invalidOption("resume", "false, because the option directory is false", resume);
 }
 
-/** Clears the folder, or lets the plans continue after earlier processes' trials. Returns those trials. */
+/** Clears the folder, or lets the plans continue from the trials of earlier processes. Returns those trials. */
 async function beginFiles(
   { resume }: Options,
   plans: readonly CasePlan<EvalCase>[],
@@ -196,7 +196,7 @@ function ruleOf(
   return { trials: kept?.length ?? trials, passRate, certainty, kept };
 }
 
-/** Chooses the case with the fewest trials so far, so that an evaluation that is stopped has tried all cases equally. */
+/** Chooses the case with the fewest trials so far, so that an evaluation that is stopped early has tried all cases about equally often. */
 function nextOf<Case extends EvalCase>(plans: readonly CasePlan<Case>[]): CasePlan<Case> | undefined {
   return plans.filter((plan) => plan.isOpen).sort((one, other) => one.begun - other.begun)[0];
 }

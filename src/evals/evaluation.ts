@@ -21,7 +21,7 @@ export type EvalCheck =
   | { readonly pass: boolean; readonly reason?: string | undefined }
   | { readonly score: number; readonly reason?: string | undefined; readonly min?: number | undefined };
 
-/** The result of `check`: one hard check, checks by name, or nothing if `check` throws for a problem, as `assert` does. */
+/** The result of `check`: one hard check, checks by name, or nothing if `check` reports problems by throwing, as `assert` does. */
 export type EvalChecks = void | undefined | boolean | { readonly [name: string]: EvalCheck };
 
 /** One run of one case. */
@@ -99,9 +99,9 @@ export interface EvalOptions {
    */
   readonly replay?: true | EvalReplay | undefined;
   /**
-   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials. Trials that passed or failed are counted,
-   * including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined with `replay` or
-   * `directory: false`. Default false.
+   * Set to true to continue an evaluation that was stopped or killed, or that had fewer trials than this one. Trials that passed or failed
+   * are counted, including their cost, and do not run again. If a case or `model` has changed, its trials run again. Cannot be combined
+   * with `replay` or `directory: false`. Default false.
    */
   readonly resume?: boolean | undefined;
   /** Stops the evaluation. The report contains the trials that had finished by then. */

@@ -8,7 +8,7 @@ import { isRecord } from "../core/kit.ts";
 import type { CheckReport, EvalChecks } from "./evaluation.ts";
 import { isJudgeError } from "./judge.ts";
 
-/** The name of a single check that has no name. */
+/** The name given to a single check that has no name of its own. */
 const only = "check";
 
 /** The maximum length of a reason in a report, in UTF-16 units. */

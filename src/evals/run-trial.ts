@@ -37,9 +37,9 @@ import type { EvalCase, EvalChecks, EvalReplay, Evaluation, Trial, TrialReport }
 export interface PlannedTrial<Case extends EvalCase> {
   readonly item: Case;
   readonly number: number;
-  /** The folder for the trial's files. Undefined to write none. */
+  /** The folder for the trial's files. Undefined to write no files. */
   readonly directory: string | undefined;
-  /** A kept trial whose recording to replay. */
+  /** The kept trial whose recording is replayed. */
   readonly replay?: Replay | undefined;
 }
 
@@ -263,8 +263,8 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
 }
 
 /**
- * Turns likely mistakes into errors, because a trial could otherwise pass without being judged, cost money that is not counted, or blame the
- * wrong part.
+ * Turns likely mistakes into errors, because a trial could otherwise pass without being judged, cost money that is not counted, or point to
+ * the wrong cause.
  */
 function withMistakes(judged: Judged, watch: Watch, from: number | undefined): Judged {
   const error = watch.missing ?? judged.error ?? findMistake(judged, watch, from);

@@ -93,7 +93,7 @@ export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing)
   const left = maxTrials - trials;
   const failed = trials - passed;
   let chance = 0;
-  // The logarithm of the probability that exactly `more` of the remaining trials pass, starting with 0.
+  // The logarithm of the probability that exactly `more` of the remaining trials pass. `more` starts at 0.
   let log = 0;
   for (let count = 0; count < left; count += 1) log += Math.log((failed + 0.5 + count) / (trials + 1 + count));
   for (let more = 0; more <= left; more += 1) {

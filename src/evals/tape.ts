@@ -6,7 +6,7 @@ import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
 import { playCassette } from "../testing/cassettes/replay-from.ts";
 
-/** Wraps a provider, so that its streams are recorded, or replaced with a recording. */
+/** Wraps a provider so that its streams are recorded or replaced with a recording. */
 export type Tape = (provider: Provider) => Provider;
 
 type Stream = Provider["stream"];
@@ -51,7 +51,7 @@ export function playTape(file: string, match: "request" | "order", ports: TapePo
     wrapAny(provider, (request, call) => (ports.isLive ? provider.stream(request, call) : play(request, call)));
 }
 
-/** Wraps a provider. Returns any other value unchanged, because the run explains what is wrong with it. */
+/** Wraps a provider. Returns any other value unchanged, because the run itself reports what is wrong with it. */
 export function wrapAny(provider: Provider, stream: (request: ModelRequest, call: ModelCall) => ReturnType<Stream>): Provider {
   return isRecord(provider) && typeof provider.stream === "function" ? wrapProvider(provider, { stream }) : provider;
 }

@@ -79,7 +79,7 @@ export class EvalFiles {
     }
   }
 
-  /** Removes files from earlier evaluations: their failed trials may pass now, and their cases may be gone. */
+  /** Removes files from earlier evaluations, because their failed trials may pass now, and their cases may be gone. */
   async clear(caseIds: readonly string[]): Promise<void> {
     const paths = this.#options.only === undefined ? [join(this.#root, "cases")] : caseIds.map((id) => this.#caseFolder(id));
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
@@ -120,8 +120,8 @@ export class EvalFiles {
   }
 
   /**
-   * Keeps a finished trial's files and adds a page, or removes them. Does not record replayed trials, because a replay always starts from the
-   * beginning.
+   * Either keeps a finished trial's files and adds a page, or removes the files. Does not record replayed trials, because a replay always
+   * starts from the beginning.
    */
   async end(item: EvalCase, report: TrialReport): Promise<TrialReport> {
     const ended = await keepFiles(report, this.#options.keep);

@@ -46,7 +46,7 @@ export function toContentParts(content: string | readonly ContentPart[]): readon
 }
 
 /**
- * Returns a file's name as text parts, because only Vertex AI has a field for it, which models do not see (docstring of
+ * Returns a file's name as text parts. Only Vertex AI has a field for it, and models do not see that field (docstring of
  * `Blob.displayName` in @google/genai).
  */
 function toNames({ type, filename = "" }: MediaPart): readonly { readonly text: string }[] {
@@ -160,8 +160,8 @@ function readIds(message: AssistantMessage, providerMetadata: readonly WirePart[
 }
 
 /**
- * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids, because the results are in
- * the order of the calls.
+ * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids, because the results are in the same
+ * order as the calls.
  */
 function rebuildMessage(message: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readAssistantMessage(message);
@@ -312,8 +312,8 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * Declares a tool with `parametersJsonSchema`, which accepts any JSON Schema. With the older field `parameters`, the service answers 400 to
- * unknown keywords such as `exclusiveMinimum`.
+ * Declares a tool with `parametersJsonSchema`, which accepts any JSON Schema. With the older field `parameters`, the service rejects
+ * unknown keywords such as `exclusiveMinimum` with status 400.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,

@@ -12,7 +12,7 @@ export interface StoreLimits {
   readonly clock: Clock;
 }
 
-/** A store with journals, whose methods reject with LoopError "store-unresponsive" if they take longer than `storeMs`. */
+/** A store with journals. Its methods reject with LoopError "store-unresponsive" if they take longer than `storeMs`. */
 export interface BoundStore extends Pick<ConversationStore, "list"> {
   load(id: string): Promise<StoredConversation | undefined>;
   lock(id: string): Promise<BoundLock>;
@@ -59,7 +59,7 @@ async function lock(store: ConversationStore, id: string, limits: StoreLimits): 
       release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
     };
   } catch (error) {
-    // The lock may be acquired after the time limit, so it is released.
+    // The lock may still be acquired after the time limit, in which case it is released.
     void unlock().catch(() => {});
     throw error;
   }

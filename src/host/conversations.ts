@@ -20,7 +20,7 @@ interface Entering {
 }
 
 interface Caller extends Pick<Entering, "caller" | "message"> {
-  /** Called with the turn when the caller's turn comes, or with undefined if the host is closed. */
+  /** Called with a `RunTurn` when it is the caller's turn, or with undefined if the host is closed. */
   readonly wake: (turn: RunTurn | undefined) => void;
 }
 

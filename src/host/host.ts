@@ -42,7 +42,7 @@ export interface HostSettings extends ConversationLimits {
 
 type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
 
-/** The host behind `createRunHost`, which gives `start` and `resume` their public types, because these depend on the options. */
+/** The host behind `createRunHost`. `createRunHost` adds the public types of `start` and `resume`, which depend on the options. */
 export class Host implements Omit<RunHost, "start" | "resume"> {
   readonly #settings: HostSettings;
   readonly #conversations: Conversations;

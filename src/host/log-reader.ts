@@ -11,7 +11,7 @@ interface Reading extends Pick<JoinOptions, "from" | "signal"> {
    * false.
    */
   readonly marksEarlier?: boolean | undefined;
-  /** Called once, when the reader has read all events or has left. `isEarly` is true if the reader left before the end. */
+  /** Called once, when the reader has read all events or has left the run. `isEarly` is true if the reader left before the end. */
   readonly onLeave?: ((how: { readonly isEarly: boolean }) => void) | undefined;
 }
 

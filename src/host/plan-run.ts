@@ -168,8 +168,8 @@ async function planReading(
 type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
- * Returns how the last run ended. The last messages are those that the run did not receive, unless it may still receive them. If the run's
- * process died before it stored the ending, the ending is read from the journal.
+ * Returns how the last run ended. The returned messages end with those that the run did not receive, unless it may still receive them. If
+ * the run's process died before it stored the ending, the ending is read from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
   const { runId, status, reason, own = 0, steered } = lastRun;
@@ -188,7 +188,10 @@ export function readLive({ messages }: StoredConversation, { status, reason, sta
   return { status, reason, messages: messages.slice(0, start) };
 }
 
-/** Returns the run's status, if necessary from the journal: the process may have died after the run ended, but before its end was stored. */
+/**
+ * Returns the run's status. Reads it from the journal if necessary, because the process may have died after the run ended but before its
+ * end was stored.
+ */
 function statusOf(status: StoredRun["status"], run: JournalInspection | undefined): StoredRun["status"] {
   return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }

@@ -181,7 +181,7 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
    * one that this message started.
    */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T, Fields>)
-  /** The message was passed to the live run, to which `runId`, `result` and `join` belong. */
+  /** The message was passed to the live run. `runId`, `result` and `join` belong to that run. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string | undefined }
@@ -202,8 +202,7 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
   | { readonly kind: "repeated"; readonly runId: string }
   /**
    * The page edits a message that the conversation does not contain, or requests a new answer to such a message, or the conversation has a
-   * different message with this id. Nothing was changed. An endpoint can answer with 409, after which the page must load the conversation
-   * again.
+   * different message with this id. Nothing was changed. An endpoint can answer with 409. The page must then reload the conversation.
    */
   | { readonly kind: "unknown-message" }
   /** The start was refused, because the host is closed. An endpoint can answer with 503. */
@@ -241,8 +240,8 @@ export interface HostedStatus extends ConversationUsage {
   /** The number of starts and resumes in this process that are waiting for the live run to end. */
   readonly queued: number;
   /**
-   * The conversation's transcript. While a run is live, the transcript contains only the messages that the run began with. After the
-   * run, messages that arrived too late come last, and the next run answers them.
+   * The conversation's transcript. While a run is live, the transcript contains only the messages that the run began with. After the run,
+   * messages that arrived too late are at the end of the transcript, and the next run answers them.
    */
   readonly messages: readonly Message[];
   /** All ended runs whose answers are in `messages`, in order. `toUIMessages` uses them for the metadata of old answers. */

@@ -40,7 +40,7 @@ export interface LogCursor {
 }
 
 interface Waiter {
-  /** Called for each new event, and when the run ends or is suspended. Returns true if the waiter needs more events. */
+  /** Called for each new event, and when the run ends or is suspended. Returns true if the woken reader needs more events. */
   wake(): boolean;
 }
 
@@ -50,7 +50,7 @@ function isFragment(event: LoopEvent): event is Fragment {
   return event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-args-delta";
 }
 
-/** Consecutive fragments of one text, stored as one log entry. */
+/** Consecutive fragments of the same text, stored as one log entry. */
 class TextEntry {
   readonly first: Fragment;
   length: number;
@@ -103,7 +103,7 @@ class TextEntry {
   }
 }
 
-/** True if two fragments belong to one text. Does not compare their paths, because all events with one `runId` have the same path. */
+/** True if two fragments belong to the same text. Does not compare their paths, because all events with one `runId` have the same path. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&

@@ -50,8 +50,8 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
 }
 
 /**
- * Returns a web `Response` with a run's events. If the source is undefined or has no more events, the status is 204, after
- * which an `EventSource` does not reconnect.
+ * Returns a web `Response` with a run's events. If the source is undefined or has no more events, the status is 204, which tells an
+ * `EventSource` not to reconnect.
  *
  * @example
  * export const GET = (request: Request) => toEventStreamResponse(host.join(id, { from: lastEventId(request) }));

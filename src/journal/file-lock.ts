@@ -154,7 +154,7 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Checks before writing the claim: a refused writer's claim would otherwise hold the lock once the current holder has ended.
+    // Checks before writing the claim, because a refused writer's claim would otherwise hold the lock once the current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
     // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);

@@ -74,7 +74,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // A line that is valid without its last byte was not cut off: its line break was changed, so the file is damaged.
+      // If a line is valid without its last byte, its line break was changed rather than cut off, so the file is damaged.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }

@@ -41,7 +41,7 @@ export const textKeywords: readonly Keyword[] = [
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
-    // Skips counting for a short string: it has at most as many characters as UTF-16 code units.
+    // Skips counting for a short string, because a string never has more characters than UTF-16 code units.
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
     if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);
@@ -90,7 +90,7 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // Checks "url" as "uri": JSON Schema does not define "url", and the library's own check of it is slow for long text.
+  // Checks "url" as "uri", because JSON Schema does not define "url", and the library's own check for it is slow for long text.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {

@@ -37,7 +37,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Checks `next` first: between two runs, `running` is briefly undefined, and a call at that moment would start a third run.
+    // Checks `next` first, because between two runs, `running` is briefly undefined, and a call at that moment would start a third run.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);

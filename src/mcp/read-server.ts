@@ -16,7 +16,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < maxPages;) {
-    // Stops at a repeated cursor: some servers send one with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247).
+    // Stops at a repeated cursor, because some servers send one with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247).
     if (asked.has(cursor)) return [...byName.values()];
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));

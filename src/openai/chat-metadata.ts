@@ -1,5 +1,5 @@
 // Keeps data that must be sent back unchanged: `reasoning_details` (OpenRouter, MiniMax) and each call's `extra_content`, without which
-// Gemini's OpenAI endpoint answers 400.
+// Gemini's OpenAI endpoint returns status 400.
 
 import { copyFields } from "../shared/plain-error.ts";
 import { isRecord, textOf } from "../core/kit.ts";

@@ -46,7 +46,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
   }
   const { type = findType(keywords), properties, items } = keywords;
   const branches = listOf(anyOf);
-  // An object or array keeps its properties but loses its branches, which only say which properties belong together.
+  // An object or array keeps its properties or items but loses its branches, which only say which properties belong together.
   if (branches.length === 0 || properties !== undefined || items !== undefined) return convertOne(keywords, type, conversion);
   const typed = branches.map((branch) => (type !== undefined && isRecord(branch) ? { type, ...branch } : branch));
   return { ...textsIn(keywords), anyOf: typed.map((branch) => convert(branch, conversion)) };

@@ -1,4 +1,4 @@
-// Notes that the loop adds for the model. The loop, its records and reruns must all use the same text.
+// The notes that the loop adds for the model. The loop, its records and reruns must all use the same text.
 
 /** The beginning and the end of the message that the loop adds if an answer does not match the schema. */
 export const misfitNote = {

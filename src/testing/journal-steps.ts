@@ -196,8 +196,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       () => {},
       () => {},
     );
-    // `ended` settles if the journal refuses the second execution. A workflow engine instead starts it only after the first one, so this
-    // waits for `pause`.
+    // `ended` settles if the journal refuses the second execution. A workflow engine instead starts it only after the first one, in which
+    // case `pause` ends the wait.
     await Promise.race([ended, pause(bench)]);
     return opened > before;
   };

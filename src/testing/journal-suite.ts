@@ -1,4 +1,4 @@
-// Tests journals for any store and workflow engine. Checks in this file run the loop; those in `journal-steps.ts` call the journal's
+// Tests journals for any store and workflow engine. Checks in this file run the loop. Those in `journal-steps.ts` call the journal's
 // methods.
 
 import {

@@ -1,4 +1,4 @@
-// Tracks a run's steps, text parts and tool calls on a page, for all page protocols. Each protocol adds the form of its chunks.
+// Tracks a run's steps, text parts and tool calls on a page, for all page protocols. Each protocol defines the format of its chunks.
 
 import type { Json, LoopEvent, LoopEvents } from "../core/index.ts";
 import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";

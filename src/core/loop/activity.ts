@@ -85,13 +85,13 @@ export class Activity {
   /** Sends the call's end event, at most once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
-  /** The hook that is running or waiting. */
+  /** The name of the hook that is running or waiting. */
   hook = "";
   /** The time at which the loop last returned control to the activity's hooks. */
   idleSince = 0;
   /** True while the call waits for its turn, because other calls come first. */
   isHeld = false;
-  /** True while the tool's code runs. */
+  /** True while the tool's code is running. */
   isInTool = false;
   /** True if the newest step was new in this execution, false if it was replayed. Undefined before the first step. */
   isLive: boolean | undefined;

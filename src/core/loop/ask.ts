@@ -61,7 +61,7 @@ export function ask<Output>(
 export function ask(context: AskingContext, question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
 export function ask(context: AskingContext, fields: AskedFields): Promise<unknown> {
   const answer = askPerson(context, fields);
-  // Marks the promise as handled: a tool that ignores it must not crash the process with an unhandled rejection.
+  // Marks the promise as handled, so that a tool that ignores it does not crash the process with an unhandled rejection.
   answer.catch(() => {});
   return answer;
 }

@@ -1,4 +1,5 @@
-// Checks a run's options before the first request. Rejects unknown names, wrong types, and options whose required companion is missing.
+// Checks a run's options before the first request. Rejects unknown names, wrong types, and options that require another option that is
+// missing.
 
 import {
   type Check,

@@ -73,7 +73,7 @@ const fits = {
 } as const;
 
 type Type = keyof typeof fits;
-/** The fields of a record. Types that end with "?" are optional. */
+/** The fields of a record. Fields whose type ends with "?" are optional. */
 type RecordFields = { readonly [name: string]: Type | `${Type}?` };
 
 const run: RecordFields = { middleware: "texts", messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" };

@@ -31,7 +31,7 @@ interface EventPlace {
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #targets: EventTargets;
-  /** The listeners with a failure that was already reported. Only each listener's first failure is reported. */
+  /** The listeners whose first failure has already been reported. Later failures are not reported. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;

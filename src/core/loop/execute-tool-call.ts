@@ -82,7 +82,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
-  // Add no code between this check and the call: otherwise, a different tool than the approved one could run.
+  // Add no code between this check and the call. Otherwise, a tool other than the approved one could run.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   const { call, args, together } = ready;
   const context = ports.contextFor(call, deadline);
@@ -118,7 +118,7 @@ interface CallTimer {
   readonly deadline: Deadline;
 }
 
-/** Turns the way a tool ended into an outcome. Drops a cancelled call's result, even if it is an error. */
+/** Creates the outcome from the way a tool ended. Drops a cancelled call's result, even if it is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   const durationMs = deadline.end();

@@ -14,7 +14,7 @@ interface WatchedRun {
 
 /** A call, a request or a run end whose hooks are watched. */
 export interface Watched {
-  /** The hook that is running or waiting now. */
+  /** The name of the hook that is running or waiting now. */
   readonly hook: string;
   readonly call?: ToolCall | undefined;
   /** The time at which the loop last returned control to the activity's hooks. */
@@ -87,7 +87,7 @@ export class HookWatch implements Cancellable {
   #ring(): void {
     this.#isSet = false;
     const now = this.#run.clock.now();
-    // A hook may delay its own call until a working call has finished, so its time limit restarts as long as any call is working.
+    // A hook may delay its own call until a working call has finished, so its time limit keeps restarting while any call is working.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
     let dueAt = Number.POSITIVE_INFINITY;
     for (const [activity, fail] of this.#watched) {

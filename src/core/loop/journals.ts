@@ -61,7 +61,7 @@ export function recordSteps(records: Map<string, unknown> = new Map()): MemoryJo
   };
 }
 
-/** True for a journal that only reads: a step without a record stays pending. */
+/** True for a read-only journal, in which a step without a record stays pending. */
 export function isReplay(journal: Journal): boolean {
   return "stuck" in journal;
 }
@@ -81,8 +81,8 @@ export function isParking(): boolean {
 }
 
 /**
- * Calls `check` once no promise can continue on its own. Waves of calls begin later, because another call may take the place of a parked
- * one.
+ * Calls `check` once no promise can continue on its own. `inLockstep` submits no steps before that, because another call may take the place
+ * of a parked one.
  */
 export function whenParked(check: () => void): void {
   parking += 1;
@@ -108,8 +108,8 @@ export function callPlace(state: State, index: number, name: string): string {
 }
 
 /**
- * Returns the prefix of a wait's keys. Each attempt has its own prefix: a wait is opened again if the facts shown to the person have
- * changed.
+ * Returns the prefix of a wait's keys. Each attempt has its own prefix, because a wait is opened again if the facts shown to the person
+ * have changed.
  */
 export function waitKey(id: string, attempt = 1): string {
   return `wait/${id}/${attempt}`;

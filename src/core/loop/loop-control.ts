@@ -121,8 +121,8 @@ function checkStop(facts: unknown): void {
 }
 
 /**
- * Handles a request that arrives after the run's ending was decided. Only a kill still has an effect: it cancels everything that the run
- * waits for, such as a slow journal.
+ * Handles a request that arrives after the run's ending was decided. Only a kill still has an effect: it cancels everything that the run is
+ * waiting for, such as a slow journal.
  */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);

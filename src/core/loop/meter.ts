@@ -167,7 +167,7 @@ export interface PricedAttempts {
   readonly unpriced: StreamResult["unpriced"];
 }
 
-/** Prices each attempt with its own provider and model. */
+/** Computes the cost of each attempt, using the attempt's own provider and model. */
 export function priceAttempts(attempts: readonly AttemptSpending[], iteration: number, ports: PricingPorts): PricedAttempts {
   let tokens = 0;
   let costUSD = 0;

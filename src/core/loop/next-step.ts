@@ -71,7 +71,7 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
   if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
-  // Ends the turn only if every call of the message completed; otherwise, the model must read why some did not. A context restart also
+  // Ends the turn only if every call in the message completed. Otherwise, the model must read why some did not. A context restart also
   // needs another answer.
   const isTurnEnd =
     lastBatch.every(({ outcome }) => outcome.kind === "completed") &&

@@ -105,7 +105,7 @@ const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", 
 
 /**
  * Checks an entry in `answers`. An invalid decision must throw, because it would otherwise deny or fail the call. Accepts other values of
- * `kind`, because an answer to a different kind of wait may have one; the run itself checks those.
+ * `kind`, because answers to different kinds of waits may use them. The run itself checks those answers.
  */
 const decision: Check = [
   "an object",

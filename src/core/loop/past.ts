@@ -13,7 +13,7 @@ export interface Recalled {
   /** True if the tool has returned. Its result may still come from outside. */
   readonly hasRun: boolean;
   readonly hasEnded: boolean;
-  /** True if the call waits or waited for an approval. */
+  /** True if the call is waiting or has waited for an approval. */
   readonly wasAsked: boolean;
 }
 

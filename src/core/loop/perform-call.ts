@@ -126,7 +126,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
-  // Counts the nested run's spending now, because the call may still have to wait.
+  // Counts the nested run's spending now, because the call may still have to wait for its result.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return (activity.made = await waitForResult(activity, outcome));

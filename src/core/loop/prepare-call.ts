@@ -110,7 +110,7 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
   return { ...ready, args: (validation as UnknownRecord)["value"] };
 }
 
-/** Returns the issues of a validation, or undefined if it succeeded with a value. */
+/** Returns the issues from a validation, or undefined if it succeeded with a value. */
 export function readIssues(validation: unknown): readonly Issue[] | undefined {
   const given: UnknownRecord = isRecord(validation) ? validation : {};
   if (Array.isArray(given["issues"])) return given["issues"] as readonly Issue[];

@@ -50,7 +50,7 @@ export function activityOf(holder: object): Activity {
  */
 export class StepRecorder {
   readonly callId: string;
-  /** The middleware or tool that records. Undefined for a tool that is not durable, which records nothing. */
+  /** The middleware or tool that records the steps. Undefined for a tool that is not durable, which records nothing. */
   readonly owner: string | undefined;
   /** The call that was passed to the hook. */
   readonly #given: ToolCall | undefined;
@@ -94,7 +94,7 @@ export class StepRecorder {
         try {
           record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
-          // Throws a JournalFailure, which rejects the run: hooks and tools must not be able to turn this error into a result.
+          // Throws a JournalFailure, which rejects the run, because hooks and tools must not be able to turn this error into a result.
           throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
         }
         if ("failed" in record) throw new StepError(record.failed);
@@ -114,7 +114,7 @@ export class StepRecorder {
   async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
     const run = this.#run;
     const work = this.#begin(body);
-    // After a stop, only a tool's step gets cleanup time; a hook's step is cancelled at once.
+    // After a stop, only a tool's step gets cleanup time. A hook's step is cancelled at once.
     const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {

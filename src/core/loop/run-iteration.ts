@@ -236,7 +236,7 @@ interface Beginning {
 /** Runs a call while its message is still streaming. */
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
-    // Calls do not begin early if `maxToolCalls` is set: a later call must not use up the quota left for an earlier one.
+    // Calls do not begin early if `maxToolCalls` is set, because a later call must not use up the quota left for an earlier one.
     if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;

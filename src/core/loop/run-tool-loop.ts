@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Reads this before sending the event: if one of its listeners cancels the run, that must not count as an earlier stop.
+    // Reads this before sending the event, because a cancellation by one of its listeners must not count as an earlier stop.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -162,7 +162,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // Without a past, only a run whose nested run was drained and then ended gets here. It continues with its next look.
+  // If `past` is undefined, only a run whose nested run was drained and then ended gets here. The run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;

@@ -1,5 +1,5 @@
-// Computes a run's state after each step, without I/O, clock or randomness, so that equal results give an equal state. Updates it in place,
-// so that long runs do not slow down.
+// Computes a run's state after each step, without I/O, a clock or randomness, so that the same results always lead to the same state.
+// Updates it in place, so that long runs do not slow down.
 
 import type { AssistantPart, Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall, ToolHistoryEntry } from "../types/tool-outcome.ts";

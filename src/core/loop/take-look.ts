@@ -21,7 +21,8 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   const decide = (): Look | Promise<Look> => {
     const room = looking.planned === undefined ? nesting?.findRoom(run) : undefined;
     if (room !== undefined) return room.then(decide);
-    // Do not await before `toLook`: a message that arrives meanwhile would be lost, and another run could spend the same budget.
+    // Do not await before `toLook`, because a message that arrived in the meantime would be lost, and another run could spend the same
+    // budget.
     const seen = see(run);
     taken = (seen.messages?.length ?? 0) - run.returned.length;
     return toLook(run, seen, looking);
@@ -101,7 +102,7 @@ export function see(run: Run): Seen {
     messages: [...returned, ...(control?.messages ?? [])],
     ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
-    // Leaves out an interrupt, because the run ends with its message, not with the cancellation.
+    // Leaves out an interrupt, because the run ends with the interrupt's message, not with the cancellation.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),
   };

@@ -63,7 +63,7 @@ export function unwrap<Result extends Omit<LoopResult, "journal">>(result: Resul
 }
 
 function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
-  // Results from a different version of the package may have an unknown kind, which gets the base class.
+  // Results from a different version of the package may have an unknown kind, for which the base class is used.
   const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
   return new Thrown(result);
 }

@@ -14,8 +14,8 @@ import { askCaller } from "../../shared/ask-caller.ts";
 import { type Decided, decideCall, decideIfNeeded, toDecision } from "./decide-call.ts";
 
 /**
- * Requests a decision about each call, or about calls to tools with `needsApproval` if there is no policy. A call that is not
- * decided waits for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
+ * Requests a decision about each call, or about calls to tools with `needsApproval` if there is no policy. A call without a decision waits
+ * for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
  *
  * Throws LoopError "invalid-option" if `policy` is not a function.
  *

@@ -57,7 +57,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
-          // Notifies only about the application's own tools, because data from a server or a page must never restart anything.
+          // Notifies only about the application's own tools, because data from a server or a page must never cause a restart.
           else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
             at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
           return outcome;
@@ -91,7 +91,7 @@ class Context {
 
   /** Reads the results of each batch of calls once, in call order. */
   read({ lastBatch, look }: State): void {
-    // The run was resumed to retry this request, so the count of context restarts starts again.
+    // The run was resumed to retry this request, so context restarts are counted from 0 again.
     if (look !== this.#look && look?.retries === true) this.restarts = 0;
     this.#look = look;
     if (lastBatch === this.#lastBatch) return;
@@ -111,7 +111,10 @@ class Context {
     this.#message = toContextMessage(this.items);
   }
 
-  /** Adds the message with the context items. It comes last, or directly before a paused message that is being continued. */
+  /**
+   * Adds the message with the context items. This message comes at the end of the request, or directly before a paused message that is
+   * being continued.
+   */
   addTo(messages: readonly Message[], { isCurrentPlaced }: State): readonly Message[] {
     const message = this.#message;
     if (message === undefined) return messages;

@@ -92,7 +92,8 @@ export class CycleCounts {
     for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
       const count = Math.floor(matched / cycle) + 1;
-      // One message can raise the count by more than one and skip the exact threshold, so compare how many multiples were passed.
+      // One message can raise the count by more than one and skip the exact threshold, so the code compares how many multiples of it were
+      // passed.
       const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
       const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
       if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };

@@ -81,7 +81,7 @@ function isDecision(decided: Decided | undefined): decided is Final {
 
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
   if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
-  // The decision is about the tool as it was shown, so the facts include it: if the tool changes, the person is asked again.
+  // The decision is about the tool as it was shown, so the facts include it. If the tool changes, the person is asked again.
   const facts = { name, args, tool: toShown(tool) as unknown as Json };
   return toDecision(await at.wait("approval", facts, { answered }));
 }

@@ -7,9 +7,10 @@ import { memoize } from "../../shared/promises.ts";
 import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 
 /**
- * Shows a tool with the `deferred` trait only after a search has found it, or after the model has called it. Found tools come last, in the
- * order in which they were found, so that the list begins like the previous request's list. Does nothing if the run has no search
- * tool. If the provider has `searchesTools`, the request contains all deferred tools and none of the run's search tools.
+ * Shows a tool with the `deferred` trait only after a search has found it, or after the model has called it. Found tools are added at the
+ * end of the list of tools, in the order in which they were found, so that the list begins like the previous request's list. Does nothing
+ * if the run has no search tool. If the provider has `searchesTools`, the request contains all deferred tools and none of the run's search
+ * tools.
  */
 export function deferTools(): Middleware {
   return {

@@ -45,7 +45,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
     const isWarned = action === "inject-warning" && found !== undefined && counts.repeats(found.cycle);
     const warning = isWarned && found !== undefined ? warnOfLoop(found.count) : undefined;
     found = undefined;
-    // The user sent a new message, so repeated calls may now make sense: counting starts again.
+    // Repeated calls may make sense after a new user message, so counting starts again.
     if (state.look?.messages?.some(({ verb }) => verb === "steer") === true) counts = counts.restart();
     last = { iteration: state.iteration, warning };
     return warning;

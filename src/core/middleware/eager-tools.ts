@@ -12,14 +12,14 @@ import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, Messa
 /** The outcome of a call that ran while its message streamed, with its steps. */
 export type EagerOutcome = ToolOutcome & { readonly steps?: Steps };
 
-/** A call's steps by key. The keys lack the call's place. */
+/** A call's steps by key. The keys do not include the call's place. */
 interface Steps {
   readonly [key: string]: unknown;
 }
 
 /**
  * Starts calls to tools with `eager` while the model is still streaming, as soon as a call and all calls before it are complete. A
- * call that needs a decision starts after its message, and so do all calls in a run with `limits.maxToolCalls`.
+ * call that needs a decision starts only after its message is complete, and so do all calls in a run with `limits.maxToolCalls`.
  */
 export function eagerTools(): Middleware {
   return {
@@ -109,7 +109,8 @@ class EagerCalls implements MessageWatch {
     const eagerOutcomes: EagerOutcome[] = [];
     const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      // `call` never saw the calls after an incomplete one, so they are matched here. A call with unusable arguments matches nothing.
+      // The `call` hook never saw the calls after an incomplete one, so they are matched here. A call with unusable arguments matches
+      // nothing.
       const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;

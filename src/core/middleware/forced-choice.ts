@@ -1,4 +1,4 @@
-// Applies a forced tool choice to the first call only: a model forced to call a tool each time could never answer.
+// Applies a forced tool choice to the first call only, because a model that must call a tool every time could never answer.
 
 import { isForced } from "../../shared/forced-choice.ts";
 import type { Middleware } from "../types/middleware.ts";

@@ -24,7 +24,7 @@ const checks: Checks<DeliberateGate> = {
 };
 
 /**
- * While the gate is active, lets only the tools that it allows run. Calls to other tools get the outcome "blocked", although the model sees
+ * While the gate is active, only the tools that it allows can run. Calls to other tools get the outcome "blocked", although the model sees
  * these tools.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field of the gate is invalid.

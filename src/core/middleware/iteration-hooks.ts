@@ -106,7 +106,7 @@ function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput
 
 /**
  * Returns a provider that calls `ask` when it opens a stream. A provider cannot be recorded, so an execution that repeats a planned request
- * asks again.
+ * calls `ask` again.
  */
 function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provider {
   return {
@@ -151,7 +151,7 @@ export function stopWhen(condition: StopCondition | readonly StopCondition[]): M
         if (!isOver || answer.ends !== undefined) return answer;
         const asked = at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
         const said = await asked.catch((error: unknown) => {
-          // The time is up, but the answer is complete: the run completes without checking the stop condition.
+          // The time is up, but the answer is complete, so the run completes without checking the stop condition.
           if (status === "completed" && isStepCancelled(error) && error.ending.status === "timeout") return null;
           throw error;
         });

@@ -17,7 +17,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // Not pure with `force`: the caller may change this set between executions, so its contents are recorded.
+    // Not pure with `force`, because the caller may change this set between executions. Its contents are therefore recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);

@@ -32,7 +32,7 @@ export interface TruncatedResults extends Middleware {
 
 /**
  * Cuts every result longer than `maxTokens` or `maxBytes`, and inserts a note at the cut. Characters are never split. An object is
- * cut as JSON text, so the cut text is no longer valid JSON. To add other stages, pass its `processor` to `processResults`.
+ * cut as JSON text, so the cut text is no longer valid JSON. To add other stages, pass the returned `processor` to `processResults`.
  *
  * Throws LoopError "unknown-option" or "invalid-option". Exactly one of `maxTokens` and `maxBytes` is required.
  *

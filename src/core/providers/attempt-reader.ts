@@ -118,7 +118,7 @@ export class AttemptReader implements GuardedStream {
 
   /**
    * Handles `attempt-start` from a provider that is itself a wrapper. If the wrapper sends another request with the same provider and
-   * model, emits the chunk again, so that the time limit for a first chunk applies to that request.
+   * model, emits the chunk again, so that the time limit for the first chunk applies to that request.
    */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;

@@ -1,5 +1,5 @@
-// Reads a provider's stream and closes it if it is silent for too long or the run is cancelled. Uses callbacks, not `for await`: they cost
-// one promise per chunk, and can leave a stream without waiting for it.
+// Reads a provider's stream and closes it if it is silent for too long or the run is cancelled. Uses callbacks instead of `for await`,
+// because they cost only one promise per chunk, and can leave a stream without waiting for it.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";

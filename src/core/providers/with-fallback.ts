@@ -37,14 +37,14 @@ const checks: Checks<FallbackOptions> = {
  * - The stream ends without a finish reason.
  * - The stream is silent for too long.
  *
- * If text was already emitted, the `attempt-discarded` chunk revokes it. An empty answer, a refusal and a filtered prompt are not failures. If
- * the run is stopped or aborted, no other provider is tried.
+ * If text was already emitted, the `attempt-discarded` chunk revokes it. An empty answer, a refusal and a filtered prompt are not failures.
+ * If the run is stopped or aborted, no other provider is tried.
  *
- * Each attempt gets the same request, with all tool results, so no tool runs again. The `attempt-start` chunk names the current
- * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model
- * can read each other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the final
- * attempt's error, whose message says how many providers failed. The last provider has the run's time
- * limits. If a provider pauses its message, only that provider continues the message.
+ * Each attempt gets the same request, with all tool results, so no tool runs again. The `attempt-start` chunk names the current provider,
+ * whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model can read each
+ * other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the final attempt's error, whose
+ * message says how many providers failed. The run's own time limits apply to the last provider. If a provider pauses its message, only that
+ * provider continues the message.
  *
  * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts`, `searchesTools` and
  * `structuresOutput` only if all providers have them. Throws LoopError "invalid-option" or "unknown-option" if an argument is

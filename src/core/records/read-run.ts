@@ -117,7 +117,7 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
   };
 }
 
-/** Returns the place of a request or an ending in its run, which is also the prefix of its wait ids. */
+/** Returns where in its run a request or an ending belongs. This place is also the prefix of its wait ids. */
 function placeIn(at: Recorder): string {
   return (at as CallRecorder).callId;
 }
@@ -135,7 +135,7 @@ function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Pr
   };
 }
 
-/** Restores what middleware did around requests, and which endings it planned or changed. */
+/** Restores the effects that middleware had on requests, and the endings that it planned or changed. */
 function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
   let asked: AskedEnd | undefined;
   let answered: Look | undefined;
@@ -224,7 +224,7 @@ function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
-/** Returns a stub for the middleware with this name that repeats its recorded effects. */
+/** Returns a stub that repeats the recorded effects of the middleware with this name. */
 function toStub(name: string, place: RecordedPlace): Middleware {
   const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
   return { name, begin: () => begin?.(place) ?? {} };

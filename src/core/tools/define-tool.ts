@@ -120,9 +120,9 @@ export function defineTool(...given: readonly [tool?: Tool]): unknown {
  * True if a call, or an event about a call, belongs to the tool. Narrows `name`, and narrows `args` to the input of the tool's
  * schema. For `tool-end` events and `result.calls`, the outcome "completed" also narrows `result`.
  *
- * The function compares only the name, and a nested run may have a different tool with the same name. To exclude nested runs, check
- * that the event has no `path`. In `approve`, in waiting calls and in completed calls, the arguments match the schema. In
- * events before the call runs, they may not match: the call is then refused as `invalid-input`.
+ * The function compares only the name, and a nested run may have a different tool with the same name. To exclude nested runs, check that
+ * the event has no `path`. In `approve`, in waiting calls and in completed calls, the arguments match the schema. In events before the call
+ * runs, they may not. If they do not match, the call is refused as `invalid-input`.
  *
  * @example
  * const approve: Approve = (call) =>

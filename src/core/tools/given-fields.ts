@@ -32,13 +32,13 @@ export function checkGiven(method: CheckedMethod, given: unknown): void {
 
 interface GivenWait {
   readonly what: string;
-  /** The middleware or tool that waits, such as "@approve". */
+  /** The middleware or tool that is waiting, such as "@approve". */
   readonly by: string;
 }
 
 const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]);
 
-/** Rejects waits of kinds that are reserved for the loop, which reads their facts and accepts only certain answers. */
+/** Rejects waits whose kind is reserved for the loop. The loop reads the facts of these waits and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
     throw invalidOption("wait(what)", 'a name other than "approval", "result" and "question", which are reserved', what);

@@ -7,12 +7,12 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 
 /**
- * A tool call's context holds the call under this key, and the call's signal holds the run's nesting level. The symbol is global, so
+ * Under this key, a tool call's context holds the call, and its signal holds the run's nesting level. The symbol is global, so
  * that all copies of the package use the same key.
  */
 export const insideKey: unique symbol = Symbol.for("turnwright.Call");
 
-/** A tool context created in a test holds, under this key, the function that starts nested runs. */
+/** Under this key, a tool context created in a test holds the function that starts nested runs. */
 export const startKey: unique symbol = Symbol.for("turnwright.StartNested");
 
 export interface Level {

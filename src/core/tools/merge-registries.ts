@@ -21,7 +21,7 @@ interface Route {
 }
 
 interface Table {
-  /** The arrays of definitions from which the table was built. The table is valid while the members return the same arrays. */
+  /** The arrays of definitions from which the table was built. The table is valid as long as the members return the same arrays. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;

@@ -28,8 +28,8 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
 }
 
 /**
- * Marks the tools from `createHandoffs`, so that a run without their middleware can refuse them. The symbol is global for all copies of the
- * package.
+ * Marks the tools from `createHandoffs`, so that a run without their middleware can refuse them. The symbol is global, so that all copies
+ * of the package share it.
  */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
@@ -121,7 +121,7 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** Returns a run's tools: the caller's, and those that middleware adds. */
+/** Returns a run's tools: those from the caller, and those that middleware adds. */
 export function collectTools(
   source: ToolSource = [],
   hooks: readonly { readonly tools?: readonly Tool[] | undefined }[],
@@ -207,8 +207,8 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 );
 
 /**
- * Returns the text used to compare tools. Leaves out `polls` and `requiresFollowUp`, which only the loop reads: an approved tool stays the
- * same tool when they change.
+ * Returns the text used to compare tools. Leaves out `polls` and `requiresFollowUp`. Only the loop reads them, so an approved tool counts
+ * as unchanged when they change.
  */
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);

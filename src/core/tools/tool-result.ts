@@ -44,8 +44,8 @@ export function toolResult(fields: ToolResultFields): ToolResult {
 
 /**
  * Return this from `execute` if the call's result comes later, for example from a webhook or a person. The call then waits, and the run is
- * suspended when nothing else can continue. The call fails if the tool has `eager`, or if an ordinary tool started the run. With `fromPage:
- * true`, a page may send the result. Default false.
+ * suspended when nothing else can continue. The call fails if the tool is `eager`, or if an ordinary tool started the run. With `fromPage:
+ * true`, a web page may send the result. Default false.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options.
  *
@@ -88,7 +88,7 @@ function textOf(value: unknown, at: string): string {
 
 /**
  * Throw this error in a tool to end the run as `fatal-tool-error`. Use it if the run cannot continue, for example after a license
- * was revoked. Any other error is a failed result that the model reads.
+ * was revoked. Any other error becomes a failed result that the model reads.
  *
  * @example throw new FatalToolError("The database is gone.", { cause: error });
  */

@@ -59,7 +59,7 @@ export interface ProviderError extends PlainError {
   readonly status?: number | undefined;
   /** True if the same request may succeed later. */
   readonly retryable: boolean;
-  /** How long the service asks to wait before a retry, in milliseconds. */
+  /** How long the service asks the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface Clock {
 /** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The maximum silence of a model stream after its first content. If this is exceeded, the run ends as `stream-idle`. The provider's
+   * The maximum silence in a model stream after its first content. If this is exceeded, the run ends as `stream-idle`. The provider's
    * heartbeats can extend this limit to at most twelve times its length. Default 120,000.
    */
   readonly streamIdleMs: number;

@@ -10,13 +10,13 @@ export interface Journal {
   /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends at that point. Default false. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True for a workflow engine's journal, which repeats a write until it succeeds or another execution begins. A stopped run then
-   * still waits up to `timeouts.journalMs` for a write. Default false.
+   * True for a workflow engine's journal, which repeats a write until it succeeds or another execution begins. Even a stopped run then
+   * waits up to `timeouts.journalMs` for a write to finish. Default false.
    */
   readonly engine?: boolean | undefined;
   /**
-   * Runs `body` once and records its result under `key`, which is unique in the run. Later calls return the recorded result. The result
-   * is an object of plain data. If `body` fails, `step` fails with the same error and records nothing.
+   * Runs `body` once and records its result under `key`, which must be unique in the run. Later calls return the recorded result. The
+   * result is an object of plain data. If `body` fails, `step` fails with the same error and records nothing.
    *
    * Several steps may be open at the same time. May return a plain value instead of a promise.
    */
@@ -24,8 +24,8 @@ export interface Journal {
   /** Returns a recorded result, or a promise for it. Returns undefined if there is no record. Records nothing. */
   read(key: string): unknown;
   /**
-   * Returns the keys of all records. Used only by `inspectJournal` and by pages about journals. Without `keys`, they cannot find nested runs
-   * that were given a name.
+   * Returns the keys of all records. Used only by `inspectJournal` and by pages that show journals. Without `keys`, they cannot find nested
+   * runs that were given a name.
    */
   keys?(): readonly string[] | PromiseLike<readonly string[]>;
   /**

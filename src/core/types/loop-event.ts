@@ -38,7 +38,7 @@ export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
 
-/** An event about a changed tool result, with its size before and after in estimated tokens. */
+/** An event about a changed tool result, with its size before and after the change in estimated tokens. */
 export interface ResultEvent extends CallEvent {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -50,7 +50,7 @@ export interface DeltaEvent extends EventBase {
   readonly attempt?: number | undefined;
   /**
    * True if the output of this attempt is never discarded. This is true for the last attempt of `withFallback`. It is also true
-   * for every attempt of `withRetry`, because `withRetry` does not repeat an attempt with output.
+   * for every attempt of `withRetry`, because `withRetry` does not repeat an attempt that has produced output.
    */
   readonly isFinal?: true | undefined;
 }
@@ -132,7 +132,7 @@ export interface LoopEvents {
   /** Emitted when a running tool calls `context.emit(part)`. Never recorded, so a replay does not emit it again. */
   "tool-emit": CallEvent & { readonly part: EmittedPart };
   /**
-   * Emitted when a call has its outcome. Follows a `tool-start` if the tool ran: the outcome is then "completed", "failed",
+   * Emitted when the outcome of a call is known. Follows a `tool-start` if the tool ran: the outcome is then "completed", "failed",
    * "timed-out", "interrupted" or "deferred". A refused call has no `tool-start`. After "deferred", another `tool-end` contains
    * the result.
    */
@@ -154,7 +154,7 @@ export interface LoopEvents {
   };
   /**
    * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This event is for
-   * a thought log, not for users. Secrets in `args` are redacted, and long strings are cut.
+   * a thought log, not for users. Secrets in `args` are redacted, and long strings are truncated.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
@@ -175,7 +175,7 @@ export interface LoopEvents {
   "question-asked": CallEvent & {
     readonly id: string;
     readonly question: ToolQuestion;
-    /** True if a page may send the answer. */
+    /** True if a web page may send the answer. */
     readonly fromPage?: true | undefined;
   };
   /**
@@ -222,7 +222,7 @@ export interface LoopEvents {
   "result-processed": ResultEvent;
   /** Emitted when the extractor of `processResults` has shortened a result. */
   "result-extracted": ResultEvent;
-  /** Emitted when the cacher of `processResults` has stored a result and replaced it with a short text. */
+  /** Emitted when the cacher of `processResults` has stored a result and replaced it with a short note. */
   "result-cached": ResultEvent;
   /**
    * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of the calls with these
@@ -240,12 +240,12 @@ export interface LoopEvents {
    */
   "request-adjusted": EventBase & RequestAdjustment;
   /**
-   * Emitted before old messages are summarized: "due" because the context is nearly full, or "forced" because the service refused
-   * the previous request as too long.
+   * Emitted before old messages are summarized. `cause` is "due" if the context is nearly full, or "forced" if the service refused the
+   * previous request as too long.
    */
   "compaction-start": EventBase & { readonly cause: "due" | "forced" };
   /**
-   * Emitted when the summary is written. Also emitted if the summary fails. No messages are replaced in that case. The token counts
+   * Emitted when the summary has been written or has failed. If it failed, no messages are replaced. The token counts
    * are estimates for the next request. `usage` and `costUSD` are the usage and the cost of the summary. `provider` and `model`
    * name the model that wrote the summary, and are undefined if no request was sent.
    */
@@ -262,7 +262,7 @@ export interface LoopEvents {
   /** Emitted when a message from `control.steer` is added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /**
-   * Emitted when a provider such as `withRetry` or `withFallback` discards an attempt and all output of the attempt. Also sent
+   * Emitted when a provider such as `withRetry` or `withFallback` discards an attempt and all its output. Also sent
    * after `iteration-end` if `resume: "retry-last"` discards the last message; `attempt` and `error` are then absent.
    */
   "attempt-discarded": EventBase & { readonly attempt?: number | undefined; readonly error?: ProviderError | undefined };

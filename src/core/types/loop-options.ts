@@ -150,10 +150,10 @@ export interface LoopControl {
   /**
    * Answers a question that a tool asked with `ask` and `wait: true`. `id` is the `id` of its `question-asked` event.
    * Returns "unknown" if no question with this `id` is waiting for an answer. Throws LoopError "invalid-decision" if the answer is
-   * neither a result nor a failure, or if it comes from a page that may not answer.
+   * neither a result nor a failure, or if it comes from a web page that may not answer.
    */
   answer(id: string, answer: OutsideResult): "accepted" | "unknown";
-  /** True after `stop` or `kill` was called, or the run's `signal` was aborted. */
+  /** True once `stop` or `kill` has been called, or the run's `signal` has been aborted. */
   hasStopRequest(): boolean;
   /** True from the run's first tool call until the run ends. */
   isToolChainActive(): boolean;
@@ -327,9 +327,9 @@ export interface ToolContext<Context = unknown> {
    * plain data.
    */
   emit(part: EmittedPart<unknown>): void;
-  /** The transcript so far, as a frozen array, which is created when this property is read. */
+  /** The transcript so far, as a frozen array that is created when this property is read. */
   readonly messages: readonly Message[];
-  /** The context items so far, as a frozen array, which is created when this property is read. */
+  /** The context items so far, as a frozen array that is created when this property is read. */
   readonly contextItems: readonly Json[];
   /**
    * The deferred tools that a tool with `findsTools` may find in this iteration, including tools that the model has found before. Undefined
@@ -355,19 +355,19 @@ export interface ToolContext<Context = unknown> {
   /** The nesting depth: the number of outer runs. */
   readonly depth: number;
   /**
-   * Runs `body` once, and returns its recorded value from then on. An error from `body` is recorded too. Steps that run at the same
-   * time need different names. Only in tools with `durable: true`.
+   * Runs `body` once. Later executions return the recorded value. An error from `body` is recorded too. Steps that run at the same
+   * time need different names. Available only in tools with `durable: true`.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /**
    * Waits for an answer from outside, passed in `answers` under the call's id. The run is suspended when nothing else can
-   * continue. `facts` are shown with the question. Only in tools with `durable: true`.
+   * continue. `facts` are shown with the question. Available only in tools with `durable: true`.
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
    * Calls another of the run's tools, with the same checks as a call from the model. Rejects if the call has no result. A call that ends
-   * the run does so even if its error is caught. Only in tools with `durable: true`.
+   * the run does so even if its error is caught. Available only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;
 }

@@ -10,7 +10,7 @@ import type { RunCall } from "./typed-call.ts";
 import type { Handoff, ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
- * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
+ * The result of a run, however the run ended. `JSON.stringify` never throws on it. `Output` is the type of the value that
  * `structuredOutput` creates from the answer, and `T` is the union of the tool types.
  */
 export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
@@ -52,7 +52,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including streams in nested runs. */
   readonly usage: Usage;
-  /** How this run's requests used the prompt cache, without nested runs. Undefined without `watchPromptCache`. */
+  /** How this run's requests used the prompt cache. Excludes nested runs. Undefined without `watchPromptCache`. */
   readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
@@ -62,7 +62,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly iterations: number;
   /** The number of tool calls that were started, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** The active time in milliseconds, without the time between the executions of a resumed run. */
+  /** The active time in milliseconds, excluding the time between the executions of a resumed run. */
   readonly durationMs: number;
   /**
    * The error from `reason`, if it has one. If a guardrail ended the run, the message contains the check's name and its

@@ -11,8 +11,8 @@ export type GivenMessage = Message | { readonly role: "assistant"; readonly cont
 export interface UserMessage {
   readonly role: "user";
   /**
-   * Your own id, for example from a page. Hosts and conversations use it to recognize a message that arrives twice. The id is kept in the
-   * transcript, and never sent to a model. Default: no id.
+   * Your own id, for example from a web page. Hosts and conversations use it to recognize a message that arrives twice. The id is kept in
+   * the transcript, and never sent to a model. Default: no id.
    */
   readonly id?: string | undefined;
   readonly content: string | readonly UserPart[];

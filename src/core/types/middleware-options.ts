@@ -122,7 +122,7 @@ export interface StopContext {
   /** The number of the current iteration, counted from 1. */
   readonly iteration: number;
   /**
-   * The model's response. If a response has several streams, the text, reasoning and calls are from all streams, and the
+   * The model's response. If a response consists of several streams, the text, reasoning and calls are from all streams, and the
    * other fields are from the last stream.
    */
   readonly response: StreamResult;
@@ -137,15 +137,18 @@ export interface StopContext {
 }
 
 /**
- * The part of each limit that is reserved for the final answer. The rest of the run may use only what remains. Each field needs the limit that
- * it reserves from, and must be smaller than that limit. Default for each field: 0.
+ * The part of each limit that is reserved for the final answer. The rest of the run may use only what remains. A field can be set only if
+ * the run has the limit that it reserves from, and must be smaller than that limit. Default for each field: 0.
  */
 export interface FinalAnswerReserve {
   /** The number of tokens to reserve from `limits.maxTokens`. */
   readonly tokens?: number | undefined;
   /** The amount in USD to reserve from `limits.maxCostUSD`. */
   readonly costUSD?: number | undefined;
-  /** The milliseconds to reserve from `limits.wallClockMs`. Tool calls that are still running when this time begins end as timed out. */
+  /**
+   * The milliseconds to reserve from `limits.wallClockMs`. Tool calls that are still running when this time begins get the outcome
+   * `timed-out`.
+   */
   readonly ms?: number | undefined;
 }
 
@@ -155,7 +158,7 @@ export interface CompactedMessages {
   readonly summary: string;
   /** The number of messages at the beginning of the transcript that the summary covers, including those in `kept`. */
   readonly count: number;
-  /** The indexes, in ascending order, of the messages among the first `count` that stay in requests unchanged, before the summary. */
+  /** The indexes of those among the first `count` messages that stay in requests unchanged, before the summary. In ascending order. */
   readonly kept: readonly number[];
 }
 
@@ -222,13 +225,14 @@ export interface DeliberateGate {
  * runs. If it throws an error or times out, the outcome of the call is `approval-failed`.
  */
 export type Approve<Context = unknown> = {
-  // A method rather than a function type: methods are bivariant, so options with a typed context fit options with an unknown one.
+  // Uses a method instead of a function type, because methods are bivariant. Options with a typed context can therefore be passed where the
+  // context is unknown.
   decide(call: ToolCall, context: ApprovalContext<Context>): ApprovalDecision | PromiseLike<ApprovalDecision>;
 }["decide"];
 
 /** The second argument of `approve`. */
 export interface ApprovalContext<Context = unknown> extends Omit<ApprovalView<Context>, "callId" | "name"> {
-  /** The called tool, including its traits. */
+  /** The tool being called, including its traits. */
   readonly tool: ToolDefinition;
   /** True if the tool requires a decision about this call. If `needsApproval` is a function, it was already called. */
   readonly needsApproval: boolean;
@@ -252,7 +256,7 @@ export type OutsideResult = (
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string }
 ) & {
-  /** Set to true for a result that a page sent. Such a result is refused unless the call has `fromPage`. Default false. */
+  /** Set to true for a result that a web page sent. Such a result is refused unless the call has `fromPage`. Default false. */
   readonly fromPage?: boolean | undefined;
 };
 

@@ -28,7 +28,7 @@ export interface Wait {
   readonly call?: WaitingSubject | undefined;
   /** The schema of the answer, if it can be converted. */
   readonly schema?: JsonSchema | undefined;
-  /** True if a page may send the answer. For approvals and results, the facts say so instead. */
+  /** True if a web page may send the answer. For approvals and results, the facts say so instead. */
   readonly fromPage?: true | undefined;
   /** The facts shown last time, if the wait was opened again. */
   readonly earlier?: Json | undefined;
@@ -39,13 +39,15 @@ export interface Wait {
 /** The call that a wait is about. An answer is valid only for these arguments and this tool. */
 export interface WaitingSubject {
   readonly name: string;
-  /** The arguments that were passed to the hook. */
+  /** The arguments that the waiting hook received. */
   readonly args: Json;
   /** The tool. Undefined if the tool's own code is waiting. */
   readonly tool?: ShownTool | undefined;
 }
 
-/** How a run ended: its status, and the exact reason. `waiting` is the reason of a run that can only continue with answers from outside. */
+/**
+ * How a run ended: its status, and the exact reason. The reason `waiting` means that the run can only continue with answers from outside.
+ */
 export type Ending =
   | { readonly status: LoopStatus; readonly reason: EndReason }
   | { readonly status: "suspended"; readonly reason: { readonly kind: "waiting"; readonly waits: readonly Wait[] } };
@@ -111,7 +113,9 @@ export interface JoinedRun {
    * the message begins. After this, `next` always settles, unless `run` defers the result.
    */
   join(): void;
-  /** Called with the validated arguments. May return anything that a tool may return. Called again for each attempt of a tool with `retry`. */
+  /**
+   * Called with the validated arguments. May return anything that a tool may return. Called once for each attempt if the tool has `retry`.
+   */
   run(args: unknown, context: ToolContext): unknown;
 }
 
@@ -137,14 +141,14 @@ export interface Middleware extends Hooks {
   readonly name: string;
   /** The part of the limits that is reserved for an iteration that `beforeEnd` grants. Default: none. */
   readonly reserve?: FinalAnswerReserve | undefined;
-  /** True if the middleware never records a step, so that it may be added and removed while a run is suspended. Default false. */
+  /** True if the middleware never records a step, so it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
    * True if the middleware decides about each call to a tool with `needsApproval`, so that the run does not also wait for a person's decision.
    * Such a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
-  /** The names of the middleware that must come earlier, if they are in the list. Default: none. */
+  /** The names of the middleware that must come before this one, if they are in the list. Default: none. */
   readonly after?: readonly string[] | undefined;
   /** Returns hooks with their own state. Called once for each run. */
   begin?(run: RunFacts): Hooks;
@@ -190,8 +194,8 @@ export interface Hooks {
   /** Called around each model request. The outcomes of the previous calls are in `at.state.lastBatch`, in call order. */
   request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
   /**
-   * Watches the message that a request streams. Called inside the request's recorded step, or in a replay with its record, so the watch's functions
-   * must not record steps. An error ends the run.
+   * Watches the message that a request streams. Called inside the request's recorded step, or, in a replay, with its record. The watch's
+   * functions must therefore not record steps. An error ends the run.
    */
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
   /**
@@ -211,7 +215,7 @@ export interface Hooks {
    */
   ends?(state: State): Ending | undefined;
   /**
-   * Called after the calls in each message, before the run looks at messages and cancellations, with the ending that the calls
+   * Called after the calls in each message, before the run checks for messages and cancellations, with the ending that the calls
    * caused. Returns an ending to end the run. Not called if the calls have reached `maxConsecutiveToolErrors`.
    */
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
@@ -283,7 +287,10 @@ export interface StreamRecorder {
    * journal of the run: it must not receive steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
    */
   begin(call: ToolCall, journalAt: (place: string, outer: Journal) => Journal): Promise<BegunCall | undefined>;
-  /** Uses a result from `begin` for a call in the message. If it came from a different, equal call, sends the events for this call. */
+  /**
+   * Uses a result from `begin` for a call in the message. If the result came from a different but equal call, sends the events for this
+   * call.
+   */
   use(call: ToolCall, begun: BegunCall): void;
 }
 
@@ -318,7 +325,7 @@ export interface RunFacts {
 /** Records effects and waits for answers. The code that uses it runs again when the run is resumed. */
 export interface Recorder {
   /**
-   * Runs `body` once, and returns its recorded value from then on. An error from `body` is recorded too. With `recordErrors: false`,
+   * Runs `body` once. Later executions return the recorded value. An error from `body` is recorded too. With `recordErrors: false`,
    * the run rejects with the error instead, and runs `body` again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
@@ -367,7 +374,7 @@ export interface CallRecorder extends Recorder {
   readonly callId: string;
   /** The current tool. In a resumed run, it may have changed since it was shown to the model. Undefined if the tool was removed. */
   readonly tool: ToolDefinition | undefined;
-  /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
+  /** True if the tool has changed since an earlier execution asked about this call, and the call has not run. */
   readonly isChanged: boolean;
   /** True if an earlier execution has run the call or ended it. In that case, do not ask about it. */
   readonly isOver: boolean;
@@ -381,8 +388,8 @@ export interface CallRecorder extends Recorder {
    */
   afterMessage(): Promise<void>;
   /**
-   * Sends `tool-end` now instead of after the outer middleware. The event is sent only once. Call it before slow work on a result, and
-   * before events about the result. The outcome must keep its kind.
+   * Sends `tool-end` now instead of after the outer middleware has finished. The event is sent only once. Call it before slow work on a
+   * result, and before events about the result. The outcome must keep its kind.
    */
   end(outcome: Outcome): void;
   /**
@@ -475,7 +482,7 @@ export interface State {
   /** The run's ending, if it prevented the newest request. */
   skipped: Ending | undefined;
   look: Look | undefined;
-  /** The key of the newest look, and how many times the run has looked under that key. */
+  /** The key of the newest look, and the number of looks under that key. */
   lookAttempt: { readonly base: string; readonly count: number };
   /** The newest recorded value of the `version` option. */
   codeVersion: string | undefined;

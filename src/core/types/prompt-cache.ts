@@ -1,4 +1,4 @@
-// Types for the prompt cache of model services. If a request begins like an earlier one, the service reads that part from its cache.
+// Types for the prompt cache of model services. If a request begins like an earlier one, the service reads the shared part from its cache.
 
 /** A reason why a request does not begin like the previous request. */
 export interface CacheBreakCause {
@@ -97,7 +97,7 @@ export interface LastRequest {
   readonly messages: readonly (readonly [count: number, digest: string, bytes: number])[];
 }
 
-/** The requests of one stream, and the money that the prompt cache saved. */
+/** The requests in one stream, and the money that the prompt cache saved. */
 export interface StreamCache {
   readonly requests: readonly RequestPrefix[];
   /**

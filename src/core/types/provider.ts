@@ -34,7 +34,7 @@ export interface Provider {
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** The request of one iteration. Valid only while the stream for this request is open. */
+/** The request for one iteration. Valid only while the stream for this request is open. */
 export interface ModelRequest {
   /**
    * The messages to send, as a frozen array. The array is created when this property is read, so read it before the
@@ -83,7 +83,7 @@ export interface RequestedOutput {
 /** The run's full transcript, without masking and without the context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
-  /** The number of messages that the caller passed to the run. These messages come first. */
+  /** The number of messages that the caller passed to the run. They are at the beginning of the transcript. */
   readonly given: number;
 }
 
@@ -92,9 +92,8 @@ export interface ModelCall {
   /** A signal that is aborted when the iteration is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Reports that the stream is alive although no chunk has arrived. Heartbeats extend `streamIdleMs` and `firstChunkMs` to at
-   * most twelve times their length. If the provider has its own time limit for a wait, pass "waiting" during this wait; the loop
-   * then sets no maximum.
+   * Reports that the stream is alive although no chunk has arrived. Heartbeats extend `streamIdleMs` and `firstChunkMs` to at most twelve
+   * times their length. If the provider has its own time limit for a wait, pass "waiting" during this wait. The loop then sets no maximum.
    */
   heartbeat(state?: "waiting" | void): void;
   readonly iteration: number;
@@ -107,7 +106,7 @@ export interface ModelCall {
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
   /**
-   * Reports the body of each request exactly as it is handed to the SDK, directly before the SDK is called. `sender` is the
+   * Reports the body of each request exactly as it is handed to the SDK, just before the SDK is called. `sender` is the
    * provider that sends the body. The body must not be changed afterwards. Undefined unless the run watches the prompt cache.
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
@@ -117,7 +116,7 @@ export interface ModelCall {
    */
   note?: ((name: string, value: Json) => void) | undefined;
   /**
-   * Checks a stream for `guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
+   * Applies the output checks of `guardrails` to a stream. Only for wrappers that record chunks: a wrapper that applies this function to
    * its inner provider's stream never records refused text. Without such a wrapper, the loop itself checks the
    * provider's stream.
    */
@@ -234,7 +233,7 @@ export type ModelChunk =
       readonly provider: string;
       readonly model: string;
       readonly family?: string | undefined;
-      /** Set to true if the output of this attempt is never discarded, so that a page can show it immediately. Default false. */
+      /** Set to true if the output of this attempt is never discarded, so that a user interface can show it immediately. Default false. */
       readonly isFinal?: boolean | undefined;
     }
   /** Sent by a provider that wraps other providers, to discard an attempt's output. The attempt's usage is still counted. */
@@ -328,10 +327,7 @@ export interface PartStart {
 export interface CallBasis {
   /** True if the run had `approve`. */
   readonly asks?: true | undefined;
-  /**
-   * The deferred tools that a search may find. Set if `prepareIteration` limited these tools and the model called the tool that
-   * searches.
-   */
+  /** The deferred tools that a search may find. Set if `prepareIteration` limited these tools and the model called the search tool. */
   readonly findable?: readonly string[] | undefined;
   /** The called tools that were added or changed after the start of the run. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;

@@ -76,9 +76,9 @@ export interface WaitingCall {
    */
   readonly id: string;
   readonly callId: string;
-  /** The name of the tool. Empty if middleware waits around a request or an ending. */
+  /** The name of the tool. Empty if middleware is waiting around a request or an ending. */
   readonly name: string;
-  /** The arguments of the call. If middleware waits, the arguments that its hook got. */
+  /** The arguments of the call. If middleware is waiting, the arguments that its hook received. */
   readonly args: Json;
   /**
    * "approval": the tool runs after the call is approved. "result": the tool has already run or has no `execute`, and the result
@@ -93,7 +93,10 @@ export interface WaitingCall {
   readonly schema?: JsonSchema | undefined;
   /** The time, in milliseconds since 1970, after which the run itself answers the wait with null. Only for "answer". */
   readonly until?: number | undefined;
-  /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
+  /**
+   * True if a web page may send the result or the answer: the tool has no `execute`, or `fromPage: true` was passed to `defer`, `ask` or
+   * `wait`.
+   */
   readonly fromPage?: true | undefined;
   /** The question, if the tool asked one with `ask`. The call's result is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
@@ -170,7 +173,7 @@ export type ToolOutcome = {
   /** The arguments are not JSON. `message` is the parser's error. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
-   * `truncated`: the model's output limit cut off the call's text, so it did not run. `interrupted`: the call was cut off, and the
+   * `truncated`: the model's output limit cut off the call's text, so the call did not run. `interrupted`: the call was cut off, and the
    * tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "limit" }
@@ -178,7 +181,7 @@ export type ToolOutcome = {
   | { readonly kind: "not-run" }
   /**
    * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is an unanswered question that the tool
-   * asked; only `runTool` sets it, because in a run such a call waits without an outcome.
+   * asked. Only `runTool` sets it, because in a run such a call waits without an outcome.
    */
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );

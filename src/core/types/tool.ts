@@ -11,7 +11,7 @@ export interface ToolTraits<Args = never, Context = never> {
   /** The maximum duration of one call, in milliseconds. `Infinity` means no limit. Default: `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
   /**
-   * The maximum silence of one call, in milliseconds. The timer restarts after each progress report or heartbeat, and stops
+   * The maximum time that one call may stay silent, in milliseconds. The timer restarts after each progress report or heartbeat, and stops
    * during a nested run. Default: no limit.
    */
   readonly idleTimeoutMs?: number | undefined;
@@ -84,7 +84,8 @@ export interface ToolTraits<Args = never, Context = never> {
  * arguments.
  */
 export type NeedsApproval<Args = never, Context = unknown> = {
-  // A method rather than a function type: methods are bivariant, so a tool wrapped as `{ ...tool, execute }` keeps its typed function.
+  // Uses a method instead of a function type, because methods are bivariant. A tool wrapped as `{ ...tool, execute }` therefore keeps its
+  // typed function.
   decide(args: Args, view: ApprovalView<Context>): boolean | PromiseLike<boolean>;
 }["decide"];
 
@@ -131,7 +132,7 @@ export interface ToolBudget {
 /** The value that a tool returns if its result comes later, from outside. Created by `defer`. */
 export interface Deferred {
   readonly kind: "deferred";
-  /** True if a page may send the result. */
+  /** True if a web page may send the result. */
   readonly fromPage?: true | undefined;
 }
 

@@ -34,7 +34,7 @@ export type ContextFor<Args> = [Args] extends [never] ? never : unknown;
 /** The `context` option, which is required if a tool needs it. */
 export type ContextOption<T extends AnyTool> =
   unknown extends ContextOf<T>
-    ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
+    ? { /** Any value. Tools can read it as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
 /** The `context` option of a run that uses the context `Outer` by default. Required if the tools need a context other than `Outer`. */

@@ -9,7 +9,7 @@ export interface WaitOptions<Answer = unknown> {
   readonly schema?: StandardSchema<unknown, Answer> | undefined;
   /** The time, in milliseconds since 1970, at which the wait returns null if there is no answer. Default: never. */
   readonly until?: number | undefined;
-  /** Set to true if a page may send the answer. Default false. */
+  /** Set to true if a web page may send the answer. Default false. */
   readonly fromPage?: boolean | undefined;
   /** Called with the id of the wait before its answer is returned. */
   answered?(id: string): void;

@@ -31,7 +31,7 @@ import {
 
 /** The options of `renderEvalPage`. */
 export interface EvalPageOptions extends ReportOptions {
-  /** The page's folder. Links to trial pages below it are relative to it. Default: the evaluation's folder. */
+  /** The page's folder. Links to trial pages inside this folder are relative to it. Default: the evaluation's folder. */
   readonly folder?: string | undefined;
 }
 
@@ -183,7 +183,7 @@ function writeCheck({ name, pass, score, reason }: CheckReport): string {
 
 /**
  * Returns a link to a trial's page. The link is relative, so that the folder can be moved, and encoded, so that it cannot be a different
- * kind of link. For a page outside this folder, returns its path instead, because that page may not be moved with it.
+ * kind of link. For a page outside this folder, returns its path instead, because that page may not be moved along with the folder.
  */
 function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
   if (page === undefined || directory === undefined) return "";

@@ -50,7 +50,7 @@ export async function toDecided({ tools, ...run }: PendingRun, callId: string, d
     return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
   }
   const problem = await findAnswerProblem(call, decision as Json, async (name, result) => {
-    // Leaves checking the results of nested calls to the run, because only the run knows the nested run's tools.
+    // Lets the run check the results of nested calls, because only the run knows the nested run's tools.
     const checked = call.id.includes("/")
       ? undefined
       : await toRegistry(tools ?? [], "tools").validateResult?.(name, toJson(result));

@@ -111,7 +111,7 @@ export class ConversationRuns {
     return this.endsSoon(run);
   }
 
-  /** Waits for a run that is being stopped to end. Returns false if the run does not end soon. */
+  /** Waits until a run that is being stopped has ended. Returns false if the run does not end soon. */
   endsSoon({ runId }: LastRun): Promise<boolean> {
     return this.#endsWithin(runId, this.#engineOf().answerMs);
   }

@@ -29,7 +29,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   const host = new Conversations(loop, fields);
   const { bounded } = loop;
   return {
-    // Does not limit the time of a whole start, because it may be queued for days. Each of its steps has a limit instead.
+    // Does not limit the total time of a start, because it may be queued for days. Each step has a limit instead.
     start: (id, options) => host.start(id, options),
     resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
     join: async (id, options) => bounded("join", () => host.join(id, options)),
@@ -47,7 +47,7 @@ interface Entering {
   readonly turn: Promise<unknown> | undefined;
 }
 
-/** Returns the settings for waiting in line. Polls slowly, because a suspended run may wait for weeks. */
+/** Returns the settings for waiting in line. They make polling slow, because a suspended run may wait for weeks. */
 function untilLate(): Waiting {
   return { clock: systemClock, until: systemClock.now() + maxTimerMs, signal: undefined };
 }

@@ -112,7 +112,7 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** The conversation does not exist, or its last run has ended. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
+/** Conversations on a durable loop. The methods work like those of a host from `createRunHost`, and in every worker. */
 export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
    * Starts a new run of a conversation. If a previous run is waiting for decisions, `whenSuspended` determines what happens. With
@@ -134,7 +134,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
    */
   join(id: string, options?: DurableJoinOptions): Promise<HostedStream<T> | undefined>;
   /**
-   * If the last run of a conversation failed, continues this run from its records. Call `retry`, for example, after you have
+   * If the last run of a conversation failed, continues that run from its records. Call `retry`, for example, after you have
    * deployed corrected code.
    */
   retry(id: string): Promise<DurableResumeAnswer<Output, T>>;

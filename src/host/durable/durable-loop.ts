@@ -62,8 +62,8 @@ export interface DurableEventsOptions {
  */
 export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyTool> {
   /**
-   * Starts a run with the run id `id`. The id must be unique among all loops, and have at most 512 characters. If a run with this
-   * id exists, nothing is changed, and the answer is "exists".
+   * Starts a run with the run id `id`. The id must be unique among all loops, and have at most 512 characters. If a run with this id
+   * exists, changes nothing and returns "exists".
    */
   start(id: string, input: Input): Promise<"started" | "exists">;
   /** Waits for a run to end. Rejects if `runToolLoop` has rejected, for example because an option is invalid. */

@@ -136,7 +136,9 @@ class Execution implements LiveRun {
     this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
   }
 
-  /** Carries out messages. Old ones may be carried out again: an old answer has no effect, because its question is no longer open. */
+  /**
+   * Carries out messages. Old messages may be carried out again. An old answer then has no effect, because its question is no longer open.
+   */
   #obey(messages: Messages): void {
     for (const { body } of messages) {
       if (body.verb === "kill") this.#control?.kill();
@@ -156,8 +158,8 @@ class Execution implements LiveRun {
   async execute(): Promise<ExecutionEnd> {
     const { live } = this.#site;
     const { runId } = this.#given;
-    // This process may still have an earlier execution: after a freeze or a lost connection, another worker took the run over, and the
-    // engine may give it back.
+    // This process may still have an earlier execution of the run: if a freeze or a lost connection lets another worker take the run over,
+    // the engine may later give it back.
     const earlier = live.get(runId);
     // Registers this execution before the first `await`, so that a worker that stops during the `await` abandons it too.
     live.set(runId, this);
@@ -335,7 +337,7 @@ class Execution implements LiveRun {
   }
 
   /**
-   * Checks whether this execution may end. Runs one check at a time, because a slow check could otherwise take back a later check's note.
+   * Checks whether this execution may end. Runs one check at a time, because a slow check could otherwise withdraw a later check's note.
    */
   #restSoon(wait: OpenWait, resting: Resting): void {
     this.#checked = this.#checked.then(() => this.#mayRest(wait, resting)).catch(() => {});

@@ -44,7 +44,7 @@ function parse(record: StepRecord | undefined): unknown {
   return record === undefined ? undefined : JSON.parse(record.body);
 }
 
-/** Returns a journal with a run's records, which records nothing new. */
+/** Returns a journal that contains a run's records and records nothing new. */
 export function readRecordJournal(readRecords: () => Promise<readonly StepRecord[]>): Journal {
   let reading: Promise<ReadonlyMap<string, StepRecord>> | undefined;
   const readAll = (): Promise<ReadonlyMap<string, StepRecord>> =>

@@ -76,8 +76,9 @@ export function firstEnd(waits: readonly Wait[]): number | undefined {
 }
 
 /**
- * How a step is stored. `text` is the result as JSON text, and `failed` is an error message. The error itself is not thrown,
- * because an engine would replay or repeat it: the loop decides what happens after an error, and a new execution must run the step again.
+ * How a step is stored. `text` is the result as JSON text, and `failed` is an error message. The error itself is not thrown, because an
+ * engine would replay the error or repeat the step. The loop decides what happens after an error, and a new execution must run the step
+ * again.
  */
 export type StoredStep = { readonly text: string } | { readonly failed: string };
 

@@ -67,7 +67,7 @@ export abstract class WorkerSite {
     await Promise.all(runs.map(({ ended }) => ended));
   }
 
-  /** Schedules execution of the messages that were sent to a run. Does nothing if this worker is not executing the run. */
+  /** Schedules the handling of the messages that were sent to a run. Does nothing if this worker is not executing the run. */
   protected obeySoon(runId: string): void {
     void this.live
       .get(runId)

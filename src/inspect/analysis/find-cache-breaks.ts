@@ -1,4 +1,4 @@
-// Finds the requests that break a service's prompt cache, and why. The service can cache only what a request shares with the beginning of
+// Finds which requests break a service's prompt cache, and why. The service can cache only what a request shares with the beginning of
 // an earlier one.
 
 import type { CacheBreakCause } from "./cache-break.ts";

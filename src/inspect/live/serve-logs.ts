@@ -85,7 +85,7 @@ class LogHandler {
 
   async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    // Refuses other host names: a website could point its own domain name at this address, and its pages could then read the logs.
+    // Refuses other host names, because a website could point its own domain name at this address, and its pages could then read the logs.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
     // Splits the target by hand, because targets such as "//" are not valid URLs.

@@ -89,7 +89,7 @@ export class Cleaner {
   /** Copies data in which all strings are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // Remembers only clean arguments and results: the run freezes them deeply, whereas other values may change.
+    // Remembers the clean copies of arguments and results only, because the run freezes these values deeply, whereas others may change.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;

@@ -1,5 +1,5 @@
-// Writes each long value in a log once. It gets a number where it first appears, as in `{"=":[7,value]}`; later equal values are `{"@":7}`.
-// An object that looks like such a mark is written as `{"~":object}`.
+// Writes each long value in a log once. It gets a number where it first appears, as in `{"=":[7,value]}`. Later equal values are written as
+// `{"@":7}`. An object that looks like such a mark is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
 import { isRecord } from "../../core/kit.ts";

@@ -54,8 +54,8 @@ function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser) && mayStay(index);
   };
-  // `earlier.kept` includes the user message that was newest at the earlier cut. If a newer one exists, the new summary replaces that
-  // message.
+  // `earlier.kept` includes the user message that was newest at the earlier cut. If there is a newer one now, the new summary replaces the
+  // older one.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));

@@ -12,7 +12,7 @@ export interface AgentFacts<Context = unknown> {
 
 /** A function that writes an agent's system prompt for each request. */
 export type AgentSystem = {
-  // A method rather than a function type: methods are bivariant, so a function may declare a more specific context.
+  // Uses a method instead of a function type, because methods are bivariant. A function may therefore declare a more specific context.
   write(facts: AgentFacts): string;
 }["write"];
 

@@ -1,4 +1,4 @@
-// Filters for the messages before a handoff. A filter decides which of them the new agent sees.
+// Functions that filter the messages before a handoff. Each decides which of them the new agent sees.
 
 import type { AssistantMessage, Message } from "../../core/index.ts";
 import { repairMessages } from "../../shared/repair-messages.ts";

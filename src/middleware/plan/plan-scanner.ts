@@ -15,7 +15,7 @@ export class ThoughtFilter {
   /** Returns the part of the text that is certainly not reasoning. Drops leading blanks. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
-    // Drops leading blanks immediately, because processing endless blank text would otherwise become slower with each fragment.
+    // Drops leading whitespace immediately, because processing endless whitespace would otherwise become slower with each fragment.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";

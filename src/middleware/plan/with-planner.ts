@@ -29,7 +29,7 @@ async function* streamIteration(
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // A request outside a run has no transcript, so all its messages count as given and no round as done.
+  // A request outside a run has no transcript, so all its messages count as given, and no rounds count as done.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -164,7 +164,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     searchesTools: undefined,
     structuresOutput: undefined,
     stream: (request, call) =>
-      // Streams a request with a purpose, such as a summary, unchanged: it has no tools, so there is nothing to plan.
+      // Streams a request with a purpose, such as a summary, unchanged, because it has no tools and thus nothing to plan.
       request.purpose !== undefined
         ? provider.stream(request, call)
         : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),

@@ -1,4 +1,4 @@
-// Middleware that watches the prompt cache: reads each request's body, and records how much of it equals the previous one.
+// Middleware that watches the prompt cache: reads each request's body, and records how much of it matches the previous one.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { isRecord } from "../../core/kit.ts";

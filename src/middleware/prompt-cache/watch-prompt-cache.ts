@@ -203,8 +203,8 @@ function sumUses(results: readonly StreamResult[]): Omit<PromptCacheUse, "last">
   const sum = (field: "prefixBytes" | "possibleBytes" | "sharedBytes"): number =>
     requests.reduce((total, request) => total + request[field], 0);
   const possibleBytes = sum("possibleBytes");
-  // The ratio is at most 1: `sharedBytes` ends at the first change, and `possibleBytes` at the first expected change, which is never
-  // earlier.
+  // The ratio is at most 1, because `sharedBytes` ends at the first change, and `possibleBytes` at the first expected change, which is
+  // never earlier.
   const sharedBytes = sum("sharedBytes");
   return {
     requests: requests.length,

@@ -74,7 +74,8 @@ function fitListing(groups: readonly Group[], bytes: number): string {
 
 /** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
-  // Tries the full text first, because the search below skips `most`: without "and 3 more", it may be shorter than the text for `most - 1`.
+  // Tries the full text first, because it may be shorter than the text for `most - 1`, which ends with "and 1 more". The search below skips
+  // `most`.
   const everything = write(most);
   if (fits(everything)) return everything;
   let [low, high] = [0, most];

@@ -1,5 +1,5 @@
-// Adapts a request's images and files to the service's limits: each request repeats the whole history, so one refused image would make all
-// later requests fail.
+// Adapts a request's images and files to the service's limits, because each request repeats the whole history, and one refused image would
+// make all later requests fail.
 
 import type { ContentPart } from "../../core/types/common.ts";
 import type { Message, ToolMessage, UserMessage } from "../../core/types/message.ts";

@@ -1,5 +1,5 @@
-// Cancels everything that is waiting in a run. Waiting objects join the run's scope, which is faster than abort listeners on the caller's
-// signal and cannot leak them.
+// Cancels everything that is waiting in a run. Waiting objects join the run's scope, which is faster than adding abort listeners to the
+// caller's signal and cannot leak listeners.
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";

@@ -1,4 +1,4 @@
-// The wording by which each kind of error is recognized. Services change their messages without notice, so add a row for each new one.
+// The wording by which each kind of error is recognized. Services change their messages without notice, so add a row for each new wording.
 
 import type { ProviderErrorCode } from "../../core/types/common.ts";
 import type { ErrorFacts } from "./error-facts.ts";
@@ -71,7 +71,7 @@ export const exactWords: readonly WordGroup[] = [
     ],
   },
   {
-    // A plan's context limit, sent with status 429 or 401: waiting or using a different key does not help, but a shorter request does.
+    // A plan's context limit, sent with status 429 or 401. Waiting or using a different key does not help, but a shorter request does.
     code: "context-too-long",
     patterns: [
       // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi
@@ -82,7 +82,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "overloaded",
     patterns: [
-      // Matches oMLX's error if there is currently too little free memory for the prompt
+      // Matches oMLX's error when there is too little free memory for the prompt
       // (github.com/NousResearch/hermes-agent/issues/52261).
       /^prefill_memory_exceeded$|prefill memory guard/i,
     ],
@@ -90,7 +90,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "rate-limit",
     patterns: [
-      // OpenRouter: requests in progress use up the budget, and the `retry-after` header says when they end.
+      // On OpenRouter, requests in progress use up the budget, and the `retry-after` header says when they end.
       /^openrouter_in_flight_budget$/,
       // DashScope reports a per-minute limit in the wording of OpenAI's quota error (github.com/can1357/oh-my-pi/issues/8496).
       /exceeded your current quota.{1,200}error-code#token-limit/i,

@@ -9,7 +9,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // Only the caller may decide to retry: the stream ended normally and was billed, so a retry would be billed again.
+  // Only the caller may decide to retry, because the stream ended normally and was billed, so a retry would be billed again.
   "no-output": false,
   auth: false,
   "rate-limit": true,

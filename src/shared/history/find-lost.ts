@@ -1,4 +1,5 @@
-// Finds content that is lost when a conversation is converted to another format: converts it there and back, and compares.
+// Finds content that is lost when a conversation is converted to another format. Converts it there and back, and compares the result with
+// the original.
 
 import type { ContentPart, Json } from "../../core/types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from "../../core/types/message.ts";

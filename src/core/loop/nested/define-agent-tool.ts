@@ -27,7 +27,7 @@ export interface AgentReport {
   readonly reason: "end-turn" | "stop-condition" | CutOff;
   /** The reason that a stop condition gave. */
   readonly stop_reason?: string | undefined;
-  /** The calls that ended the run: with their results, or with their arguments if a stop condition prevented them. */
+  /** The calls that ended the run, with their results, or with their arguments if a stop condition prevented the calls. */
   readonly calls?: readonly (
     | { readonly tool_name: string; readonly result: Json }
     | { readonly tool_name: string; readonly args: Json }

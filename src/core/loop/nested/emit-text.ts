@@ -37,7 +37,7 @@ function passes({ type }: LoopEvent): boolean {
   return passing.some((name) => name === type);
 }
 
-/** Makes a part's id unique: two calls in the nested run may use the same id, but their parts must not replace each other. */
+/** Makes a part's id unique, because two calls in the nested run may use the same id, but their parts must not replace each other. */
 function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }

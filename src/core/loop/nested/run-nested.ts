@@ -44,7 +44,7 @@ export function runNested<Output = unknown, T extends Tool = Tool, Context = unk
   name?: string,
 ): Promise<LoopResult<Plain<Output>, T>> {
   const result = begin(context, options as unknown as NestedOptions, name);
-  // Marks the promise as handled: a tool that ignores the result must not crash the process with an unhandled rejection.
+  // Marks the promise as handled, so that a tool that ignores the result does not crash the process with an unhandled rejection.
   result.catch(() => {});
   // Safe cast: the type parameters come from the schema and the tools in `options`.
   return result as Promise<LoopResult<Plain<Output>, T>>;
@@ -89,7 +89,8 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // Gives back the messages that the nested run did not send. In all other cases, the code that started the run finds them in its result.
+    // Returns the nested run's unsent messages to the outer run. In all other cases, the code that started the run finds them in its
+    // result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";

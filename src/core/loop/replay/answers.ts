@@ -43,7 +43,7 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
     }
     if (answers.has(result)) return name;
     answers.delete(name);
-    // Stores the result unchecked: it is checked when the loop reaches the call that waits for it.
+    // Stores the result unchecked, because it is checked when the loop reaches the call that waits for it.
     answers.set(result, given);
   }
   return undefined;

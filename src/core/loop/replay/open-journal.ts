@@ -14,7 +14,7 @@ import type { Ending } from "../../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 
-/** Returns an ending if the run's time limit is reached before the journal has opened. A journal that opens later is closed again. */
+/** Opens the journal. Returns an ending if the run's time limit is reached first. A journal that opens after that is closed again. */
 export async function openJournal(journal: Journal, guard: GuardedJournal): Promise<Close | Ending | undefined> {
   const open = journal.open?.bind(journal);
   if (open === undefined) return undefined;

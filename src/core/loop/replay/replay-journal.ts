@@ -3,7 +3,7 @@
 import type { Journal } from "../../types/journal.ts";
 import { whenParked } from "../journals.ts";
 
-/** A journal that only reads. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
+/** A read-only journal. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
 export class ReplayJournal implements Journal {
   readonly durable: boolean;
   readonly stuck: Promise<void>;
