@@ -83,7 +83,7 @@ describe("anthropicMessages over a real connection", () => {
     [
       "the connection drops",
       { frames: [start(), text(0, "Hel")], ending: "drop" },
-      { code: "network", retryable: true, message: "terminated" },
+      { code: "network", retryable: true, message: "terminated: other side closed" },
     ],
     [
       "the service reports an overload within the stream",

@@ -63,7 +63,7 @@ describe("googleGenerateContent over a real connection", () => {
     [
       "the connection drops",
       { frames: [text("Hel")], ending: "drop" },
-      { code: "network", retryable: true, message: "terminated" },
+      { code: "network", retryable: true, message: "terminated: other side closed" },
     ],
     [
       "the service reports an overload within the stream",

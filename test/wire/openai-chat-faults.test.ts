@@ -87,7 +87,7 @@ describe("openaiChat over a real connection", () => {
     [
       "the connection drops",
       { frames: [text("Hel")], ending: "drop" },
-      { code: "network", retryable: true, message: "terminated" },
+      { code: "network", retryable: true, message: "terminated: other side closed" },
     ],
     [
       "the service reports an error within the stream",

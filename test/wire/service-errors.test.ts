@@ -47,6 +47,14 @@ describe.for(wires)("%s: errors from services", ([wire, connect]) => {
     expect(error?.retryAfterMs).toBe(retryAfterMs);
   });
 
+  it("reads the time to wait from the headers in an error body of OpenRouter", async () => {
+    const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(Date.now() + 42_000) };
+    const body = { error: { message: "Rate limit exceeded: free-models-per-min. ", code: 429, metadata: { headers } } };
+    const { error } = await runIteration(connect(answerWith(refusal(429, body))), ask("Go."));
+    expect(error).toMatchObject({ code: "rate-limit", retryable: true });
+    expect(error?.retryAfterMs).toSatisfy((ms: number) => ms > 30_000 && ms <= 42_000);
+  });
+
   it("ignores x-ratelimit-reset-tokens for errors other than 429", async () => {
     const reply = refusal(503, { error: { message: "Busy." } }, { "x-ratelimit-reset-tokens": "7.66s" });
     const { error } = await runIteration(connect(answerWith(reply)), ask("Go."));

@@ -4,7 +4,7 @@ import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
 import { listOf, recordOf, textOf } from "../plain-error.ts";
 import { cutText } from "../texts.ts";
-import { readRetryDelay, readReset } from "./retry-times.ts";
+import { readReset, readRetryDelay } from "./retry-times.ts";
 
 /** A service's status and code words. */
 export interface ErrorLevel {
@@ -107,7 +107,7 @@ function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
 function noteDetails(body: UnknownRecord, { level, facts }: Place): void {
   const { details } = body;
   const metadata = recordOf(body.metadata);
-  facts.retryDelayMs ??= readRetryDelay(details) ?? readReset(body);
+  facts.retryDelayMs ??= readRetryDelay(details) ?? readReset(body, metadata.headers);
   for (const detail of listOf(details).map(recordOf)) {
     noteWords(detail, level);
     for (const violation of listOf(detail.violations)) noteWords(recordOf(violation), level);

@@ -38,7 +38,7 @@ export const exactWords: readonly WordGroup[] = [
       // Matches DeepSeek's message (github.com/deepseek-ai/DeepSeek-V2/issues/30).
       /content exists risk/i,
       // Matches DashScope's code (github.com/camel-ai/owl/issues/432, github.com/QwenLM/qwen-code/issues/3145).
-      /^data_inspection_failed$|\bDataInspectionFailed\b/i,
+      /\bdata_?inspection_?failed\b/i,
       // Matches errors from New API (github.com/QuantumNous/new-api/issues/6656) and MiniMax
       // (github.com/esengine/DeepSeek-Reasonix/issues/6818).
       /\bsensitive[_ ]words[_ ]detected\b|\b(?:input|output) new_sensitive\b/i,
@@ -113,16 +113,10 @@ export const exactWords: readonly WordGroup[] = [
       /quota exceeded for quota metric .{1,200} per day|requestsperday/i,
       // Matches errors from z.ai (github.com/eddiearc/larkin/issues/236), DashScope (github.com/alibaba/spring-ai-alibaba/issues/1146) and
       // Volcengine (github.com/volcengine/OpenViking/issues/729).
-      /^1113$|余额不足|^arrearage$|^accountoverdueerror$/i,
+      /^(?:1113|arrearage|accountoverdueerror)$|余额不足/i,
       // Matches errors from z.ai and gateways (npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js).
       /^1308$|monthly usage limit reached|^(?:go|free)usagelimiterror$|^subscription_sharing_usage_limit_exceeded$|out of budget/i,
       /\bbilling (?:is |has |must |account|issue|problem|to be enabled)/i,
-    ],
-  },
-  {
-    code: "rate-limit",
-    retryable: false,
-    patterns: [
       // A request above the per-minute token limit is never accepted. OpenAI sends this with status 429, Groq with 413
       // (github.com/continuedev/continue/issues/10218, github.com/vanna-ai/vanna-flask/issues/11).
       /request too large for .{1,400} (?:tokens|requests) per (?:minute|min|day)\b/i,

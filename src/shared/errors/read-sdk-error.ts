@@ -1,7 +1,7 @@
 // Reads the errors of provider SDKs: their code, whether a retry may help, and how long to wait.
 
 import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
-import { isRecord } from "../guards.ts";
+import { recordOf } from "../plain-error.ts";
 import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import { type ErrorVerdict, exactWords, findVerdict, looseWords } from "./error-words.ts";
 import { isProviderError, providerError } from "./provider-error.ts";
@@ -24,7 +24,8 @@ import { isProviderError, providerError } from "./provider-error.ts";
  * - anything else: `server`, not retryable, because the cause may be a mistake in the program that a retry would repeat
  *
  * The message is the reason that the service gives. If a gateway passes on another service's error, the message contains that service's
- * reason. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
+ * reason. If no header says how long to wait, `retryAfterMs` comes from the body, such as "try again in 6.3s". If a connection fails,
+ * the message ends with the last cause, such as "connect ECONNREFUSED 127.0.0.1:11434".
  *
  * The `x-should-retry` header overrides `retryable`. The result never contains a header, a body or a credential.
  *
@@ -36,8 +37,15 @@ export function toProviderError(thrown: unknown): ProviderError {
     if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
     const facts = readErrorFacts(thrown);
     const { code, retryable } = classify(facts);
-    const { message, status, retryAfterMs, shouldRetry } = facts;
-    return providerError(code, message, { status, retryAfterMs, retryable: shouldRetry ?? retryable, cause: causeOf(thrown) });
+    const { message, messages, status, retryAfterMs, shouldRetry } = facts;
+    // Adds the last cause, because the SDKs only say "Connection error." if a connection fails, and `fetch` says "fetch failed".
+    const why = networkText.test(message) ? messages.findLast(Boolean) : message;
+    return providerError(code, why === message ? why : `${message.replace(/\.$/, "")}: ${why}`, {
+      status,
+      retryAfterMs,
+      retryable: shouldRetry ?? retryable,
+      cause: recordOf(thrown).cause,
+    });
   } catch {
     return providerError("server", "The error cannot be read.", { retryable: false });
   }
@@ -62,8 +70,8 @@ function classify(facts: ErrorFacts): ErrorVerdict {
 
 function judgeWords(words: ReadonlySet<string>): ErrorVerdict | undefined {
   for (const word of words) {
-    const code = codeByWord.get(word);
-    if (code !== undefined) return { code };
+    const found = codeByWord.find(([pattern]) => pattern.test(word));
+    if (found !== undefined) return { code: found[1] };
   }
   return undefined;
 }
@@ -91,72 +99,43 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 function judgeStatus(status: number | undefined): ErrorVerdict | undefined {
   if (status === undefined || status < 400) return undefined;
   if (status === 402) return { code: "rate-limit", retryable: false };
-  return { code: codeByStatus.get(status) ?? (status >= 500 ? "server" : "bad-request") };
+  return { code: codeByStatus[status] ?? (status >= 500 ? "server" : "bad-request") };
 }
 
-const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
-  [401, "auth"],
-  [403, "auth"],
-  [407, "auth"],
-  [408, "network"],
-  [409, "server"],
-  [413, "context-too-long"],
-  [429, "rate-limit"],
-  [498, "overloaded"],
-  [503, "overloaded"],
-  [529, "overloaded"],
-]);
+const codeByStatus: { readonly [status: number]: ProviderErrorCode } = {
+  401: "auth",
+  403: "auth",
+  407: "auth",
+  408: "network",
+  409: "server",
+  413: "context-too-long",
+  429: "rate-limit",
+  498: "overloaded",
+  503: "overloaded",
+  529: "overloaded",
+};
 
 /**
  * Error types used by OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. They matter in streams, which keep the status 200
  * when they fail.
  */
-const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
-  ["resource_exhausted", "rate-limit"],
-  ["too_many_requests", "rate-limit"],
-  ["overloaded", "overloaded"],
-  ["provider_unavailable", "overloaded"],
-  ["serviceunavailableexception", "overloaded"],
-  ["modelnotreadyexception", "overloaded"],
-  ["slow_down", "overloaded"],
-  ["unavailable", "overloaded"],
-  ["service_unavailable", "overloaded"],
-  ["authentication_error", "auth"],
-  ["permission_error", "auth"],
-  ["invalid_api_key", "auth"],
-  ["unauthenticated", "auth"],
-  ["permission_denied", "auth"],
-  ["authentication", "auth"],
-  ["accessdeniedexception", "auth"],
-  ["invalid_request_error", "bad-request"],
-  ["not_found_error", "bad-request"],
-  ["invalid_request", "bad-request"],
-  ["validationexception", "bad-request"],
-  ["badrequesterror", "bad-request"],
-  ["invalid_argument", "bad-request"],
-  ["failed_precondition", "bad-request"],
-  ["not_found", "bad-request"],
-  ["server_error", "server"],
-  ["internal_server_error", "server"],
-  ["api_error", "server"],
-  ["timeout_error", "server"],
-  ["timeout", "server"],
-  ["vector_store_timeout", "server"],
-  ["internalserverexception", "server"],
-  ["modelstreamerrorexception", "server"],
-  ["deadline_exceeded", "server"],
-  ["internal", "server"],
-]);
+const codeByWord: readonly (readonly [RegExp, ProviderErrorCode])[] = [
+  [/^(?:resource_exhausted|too_many_requests)$/, "rate-limit"],
+  [/^(?:overloaded|provider_unavailable|serviceunavailableexception|modelnotreadyexception)$/, "overloaded"],
+  [/^(?:slow_down|unavailable|service_unavailable)$/, "overloaded"],
+  [/^(?:authentication_error|permission_error|invalid_api_key|unauthenticated|permission_denied)$/, "auth"],
+  [/^(?:authentication|accessdeniedexception)$/, "auth"],
+  [/^(?:invalid_request_error|not_found_error|invalid_request|validationexception|badrequesterror)$/, "bad-request"],
+  [/^(?:invalid_argument|failed_precondition|not_found)$/, "bad-request"],
+  [/^(?:server_error|internal_server_error|api_error|timeout_error|timeout|vector_store_timeout)$/, "server"],
+  [/^(?:internalserverexception|modelstreamerrorexception|deadline_exceeded|internal)$/, "server"],
+];
 
 const abortWords = /^(?:aborterror|apiuseraborterror|err_aborted)$/;
 const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
-  /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
+  /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:conn(?:reset|refused|aborted)|notfound|ai_again|timedout|pipe|host(?:unreach|down)|net(?:unreach|down|reset))|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
 /** Matches messages about failed connections from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
-
-function causeOf(thrown: unknown): unknown {
-  return isRecord(thrown) ? thrown.cause : undefined;
-}
