@@ -23,23 +23,23 @@ const said = (error: object): object => ({ error: { message: "Said.", ...error }
 describe("aiSdkModel: errors from the AI SDK", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
     [
-      'the status 503 to the error code "overloaded"',
+      'status 503 to the error code "overloaded"',
       apiCall({ statusCode: 503 }),
       { code: "overloaded", status: 503, retryable: true, message: "It failed." },
     ],
-    ['the status 401 to the error code "auth"', apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
+    ['status 401 to the error code "auth"', apiCall({ statusCode: 401 }), { code: "auth", retryable: false }],
     [
-      "the header retry-after to the field retryAfterMs",
+      "the retry-after header to the retryAfterMs field",
       apiCall({ statusCode: 429, responseHeaders: { "retry-after": "2" } }),
       { code: "rate-limit", retryable: true, retryAfterMs: 2_000 },
     ],
     [
-      "the error of the service in the field data to a code and a message",
+      "the service's error in the data field to a code and a message",
       apiCall({ statusCode: 400, data: said({ code: "context_length_exceeded" }) }),
       { code: "context-too-long", message: "Said." },
     ],
     [
-      "the error of the service in the field responseBody to a code and a message",
+      "the service's error in the responseBody field to a code and a message",
       apiCall({ statusCode: 429, responseBody: JSON.stringify(said({ type: "insufficient_quota" })) }),
       { code: "rate-limit", retryable: false, message: "Said." },
     ],
@@ -49,17 +49,17 @@ describe("aiSdkModel: errors from the AI SDK", () => {
       { code: "server", status: 500 },
     ],
     [
-      "the status 429 to a non-retryable error if isRetryable is false",
+      "status 429 to a non-retryable error if isRetryable is false",
       apiCall({ statusCode: 429, isRetryable: false }),
       { code: "rate-limit", retryable: false },
     ],
     [
-      "the status 498 to a retryable error, unlike the AI SDK",
+      "status 498 to a retryable error, unlike the AI SDK",
       apiCall({ statusCode: 498, isRetryable: false }),
       { code: "overloaded", retryable: true },
     ],
     [
-      "the status 500 to a retryable error, also if isRetryable is false",
+      "status 500 to a retryable error, even if isRetryable is false",
       apiCall({ statusCode: 500, isRetryable: false }),
       { code: "server", retryable: true },
     ],

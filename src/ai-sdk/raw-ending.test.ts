@@ -25,7 +25,7 @@ it.for<[what: string, events: readonly unknown[], reason: string | undefined, us
     "tool-calls",
     counted(3, 2),
   ],
-  ["an unknown finish reason of Chat Completions", [{ choices: [{ finish_reason: "weather" }] }], "unknown", undefined],
+  ["an unknown finish reason from Chat Completions", [{ choices: [{ finish_reason: "weather" }] }], "unknown", undefined],
   [
     "the finish reason and usage of a Responses stream",
     [{ type: "response.completed", response: { usage: { input_tokens: 3, output_tokens: 2 } } }],

@@ -26,24 +26,24 @@ const wireImage = { type: "image", source: { type: "base64", media_type: "image/
 
 describe("anthropicMessages: the messages of a request", () => {
   it.for<[what: string, message: Message, content: readonly object[]]>([
-    ["a user message of text", { role: "user", content: "hi" }, [wireText("hi")]],
+    ["a user message with text", { role: "user", content: "hi" }, [wireText("hi")]],
     [
       "a user message with an image",
       { role: "user", content: [{ type: "text", text: "see" }, image] },
       [wireText("see"), wireImage],
     ],
-    ["an assistant message of text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
+    ["an assistant message with text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
     ["an assistant message without its trailing whitespace", turn(said(" Hello \n")), [wireText(" Hello")]],
-    ["an assistant message of reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
+    ["an assistant message with reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
     [
-      "an assistant message of text and tool calls",
+      "an assistant message with text and tool calls",
       turn(said("Hm."), call("a"), call("b", { n: 1 })),
       [wireText("Hm."), wireCall("a"), wireCall("b", { n: 1 })],
     ],
     ["no blocks for an empty assistant message", turn(), []],
     ["no blocks for a blank assistant message", turn(said(" \n")), []],
     [
-      "the model's arguments of a call, even if an approval changed the arguments",
+      "the model's arguments for a call, even if an approval changed the arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [wireCall("a", { n: 1 })],
     ],

@@ -58,8 +58,8 @@ const compactAt = (value: number, rest: object = {}): object => ({
 describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
     ["only messages and required fields by default", {}, plain],
-    ["a system text", { system: "Be brief." }, { ...plain, system: "Be brief." }],
-    ["no system text if the text is blank", { system: " " }, plain],
+    ["a system prompt", { system: "Be brief." }, { ...plain, system: "Be brief." }],
+    ["no system prompt if the prompt is blank", { system: " " }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     [
       'the tool choice "auto"',
@@ -77,7 +77,7 @@ describe("anthropicMessages: the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: { type: "none" } },
     ],
     [
-      "the tool choice of one tool by name",
+      "a tool choice that names one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "tool", name: "weather" } },
     ],
@@ -89,13 +89,13 @@ describe("anthropicMessages: the body of a request", () => {
     ],
     ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "the fields of settings.extra, which replace settings of the same name",
+      "the fields of settings.extra, which replace settings with the same name",
       { settings: { temperature: 1, extra: { temperature: 0, top_k: 5 } } },
       { ...plain, temperature: 0, top_k: 5 },
     ],
     ["stream: true even if settings.extra contains stream: false", { settings: { extra: { stream: false } } }, plain],
     [
-      "one message in place of adjacent messages of one role, with tool results first",
+      "one message in place of adjacent messages with the same role, with tool results first",
       { messages: [user("a"), user("b"), turn(call), answer, user("c"), turn(), user("d")] },
       {
         ...plain,
@@ -107,7 +107,7 @@ describe("anthropicMessages: the body of a request", () => {
       },
     ],
     [
-      "a user message in front if the first message is from the assistant",
+      "a leading user message if the first message is from the assistant",
       { messages: [turn({ type: "text", text: "Hello" }), user("a")] },
       {
         ...plain,
@@ -150,7 +150,7 @@ describe("anthropicMessages: the body of a request", () => {
   it.for<[what: string, messages: readonly Message[], thinks: boolean]>([
     ["a thinking budget after a user message", [user("a")], true],
     [
-      "a thinking budget if a user message follows a message of another model",
+      "a thinking budget if a user message follows a message from another model",
       [user("a"), turn({ type: "text", text: "b" }), user("c")],
       true,
     ],
@@ -216,19 +216,19 @@ describe("anthropicMessages: the body of a request", () => {
   });
 
   it.for<[what: string, options: Partial<AnthropicMessagesOptions>, request: Partial<ModelRequest>, field: unknown]>([
-    ["the threshold of the request", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
-    ["the smallest threshold of the service", { compaction: true }, { compactAt: 9_000 }, compactAt(50_000)],
+    ["the request's threshold", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
+    ["the service's minimum threshold", { compaction: true }, { compactAt: 9_000 }, compactAt(50_000)],
     [
-      "the instructions of the option",
+      "the instructions in the option",
       { compaction: { instructions: "Be brief." } },
       { compactAt: 50_001 },
       compactAt(50_001, { instructions: "Be brief." }),
     ],
     ["no threshold if the request has none", { compaction: true }, {}, undefined],
-    ["no threshold without the option compaction", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold without the compaction option", {}, { compactAt: 160_000 }, undefined],
     ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
     [
-      "the context_management of settings.extra",
+      "context_management from settings.extra",
       { compaction: true },
       { compactAt: 160_000, settings: { extra: { context_management: { edits: [] } } } },
       { edits: [] },

@@ -25,7 +25,7 @@ it.for<[what: string, first: unknown, last: unknown, changes: readonly unknown[]
     [allowed],
     [{ by: "service", field: "messages.7.content.1", action: "kept", reason: "model_binding_mismatch" }],
   ],
-  ["nothing for types that are not known", [{ type: "novelty" }, { type: "toString" }, null, "x"], undefined, []],
+  ["nothing for unknown types", [{ type: "novelty" }, { type: "toString" }, null, "x"], undefined, []],
   ["nothing for a report that is not a list", { type: "thinking_dropped" }, undefined, []],
 ])("anthropicMessages: reads input_transformations, and reports %s", ([, first, last, changes]) => {
   const [ending, end] = stop("end_turn");

@@ -44,7 +44,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
       ["start block-0 t0 f", "call-args {}", "ready t0 truncated", "finish length (max_tokens)"],
     ],
     [
-      "call-ready without a problem for a call before a cut-off text",
+      "call-ready without a problem for a call before cut-off text",
       [call(0, "{}"), text(1, "a"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 {}", "text a", "finish length (max_tokens)"],
     ],
@@ -67,7 +67,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
       ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "no calls of server tools",
+      "no server tool calls",
       [
         input(0, { type: "server_tool_use", id: "s", name: "web_search" }, '{"q":1}'),
         input(1, { type: "mcp_tool_use", id: "s2", name: "f" }, "{}"),
@@ -89,7 +89,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
       ["refusal Not this.", "finish refusal (refusal)"],
     ],
     [
-      "a refusal after a text",
+      "a refusal after text",
       [text(0, "Sure"), stop("refusal", { stop_details: { explanation: "Not this." } })],
       ["text Sure", "refusal \n\nNot this.", "finish refusal (refusal)"],
     ],

@@ -25,11 +25,11 @@ const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, r
 describe("anthropicMessages: sending back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
     [
-      "a message of text and tool calls",
+      "a message with text and tool calls",
       [said("ab"), call("t1"), call("t2")],
       [thinking, text("a"), text("b"), use("t1"), use("t2")],
     ],
-    ["a message of reasoning and text", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
+    ["a message with reasoning and text", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
     ["a message with unknown blocks", [said("a")], [{ type: "novelty", deep: [null] }, text("a")]],
   ])("sends the same blocks for %s", ([, content, blocks]) => {
     expect(blocksOf(turn(content, blocks))).toEqual(blocks);
@@ -72,17 +72,17 @@ describe("anthropicMessages: sending back an assistant message", () => {
       },
     ],
     [
-      "has metadata in another format",
+      "has metadata in a different format",
       { role: "assistant", content: [], providerMetadata: providerMetadata([{ thoughts: [] }]) },
     ],
     ["has metadata that is not an object", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
     ["has edited text", turn([said("b")], [text("a")])],
     ["has a continuation that was cut off", turn([said("ab")], [text("a")])],
-    ["has another call id than the blocks", turn([call("call_i1_0")], [use("t1")])],
-    ["has another tool name than the blocks", turn([call("t1", "g")], [use("t1")])],
-    ["lacks a call of the blocks", turn([], [use("t1")])],
+    ["has a call id that differs from the blocks", turn([call("call_i1_0")], [use("t1")])],
+    ["has a tool name that differs from the blocks", turn([call("t1", "g")], [use("t1")])],
+    ["lacks a call that the blocks have", turn([], [use("t1")])],
     ["has a call that the blocks lack", turn([call("t1"), call("t2")], [use("t1")])],
-    ["has calls in another order than the blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
+    ["has calls in a different order from the blocks", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
     ["has a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
     ["has a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
   ])("rebuilds a message from text and calls if the message %s", ([, message]) => {

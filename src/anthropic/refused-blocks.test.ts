@@ -32,7 +32,7 @@ const close = (steps: readonly Step[], declares: (name: string) => boolean = () 
 
 it.each<[what: string, steps: readonly Step[], sent: readonly (readonly WireBlock[])[]]>([
   ["keeps a call with its result", [[asks("s1"), found("s1"), text], "user"], [[asks("s1"), found("s1"), text]]],
-  ["keeps an open call of a paused message", ["user", [text, asks("s1")]], [[text, asks("s1")]]],
+  ["keeps an open call in a paused message", ["user", [text, asks("s1")]], [[text, asks("s1")]]],
   ["removes an open call before a user message", [[text, asks("s1")], "user"], [[text]]],
   ["removes an open MCP call before a user message", [[text, { ...asks("s1"), type: "mcp_tool_use" }], "user"], [[text]]],
   ["keeps an open call while only results of the run's tools follow", [[asks("s1"), use], "tool"], [[asks("s1"), use]]],
@@ -55,7 +55,7 @@ it.each<[what: string, steps: readonly Step[], sent: readonly (readonly WireBloc
   ["removes a result whose call was cut off", ["user", [found("s1"), text], "user"], [[text]]],
   ["removes only the open one of two calls", [[asks("s1"), found("s1"), asks("s2")], "user"], [[asks("s1"), found("s1")]]],
   ["removes thinking that then ends the message", [[text, thinking, asks("s1")], "user"], [[text]]],
-  ["removes the server call from a call that its code made", [[asks("s1"), fromCode], "tool", "user"], [[use]]],
+  ["removes the link to the server call from a call that its code made", [[asks("s1"), fromCode], "tool", "user"], [[use]]],
 ])("removeRefusedBlocks %s", (_what, steps, sent) => {
   expect(close(steps)).toEqual(sent);
 });

@@ -16,7 +16,7 @@ it.for<[what: string, request: LineRequest, answer: readonly string[]]>([
     ["Lines 4 to 5 of 5.", "line 4", "line 5"],
   ],
   [
-    "the existing lines of a range that exceeds the text",
+    "the existing lines in a range that extends past the end of the text",
     { id, action: "read", startLine: 5, endLine: 99 },
     ["Lines 5 to 5 of 5.", "line 5"],
   ],
@@ -44,7 +44,7 @@ it.for<[what: string, request: LineRequest, answer: readonly string[]]>([
     ["2 matching lines in lines 1 to 5 of 5.", "2: line 2", "4: line 4"],
   ],
   [
-    "matching lines from a start line on",
+    "matching lines from a start line",
     { id, action: "grep", pattern: "^line [24]", ignoreCase: false, startLine: 3 },
     ["1 matching line in lines 3 to 5 of 5.", "4: line 4"],
   ],

@@ -51,7 +51,7 @@ it.for<[what: string, args: unknown]>([
   ["an unknown action", { action: "write", id: "x" }],
   ["the action __proto__", { action: "__proto__", id: "x" }],
   ["a start_line of 0", { action: "read", id: "x", start_line: 0 }],
-  ["a fraction as end_line", { action: "read", id: "x", end_line: 1.5 }],
+  ["a fractional end_line", { action: "read", id: "x", end_line: 1.5 }],
   ["a negative number of lines", { action: "head", id: "x", lines: -1 }],
   ["a grep action without a pattern", { action: "grep", id: "x" }],
   ["a grep action with an empty pattern", { action: "grep", id: "x", pattern: "" }],

@@ -8,8 +8,8 @@ const toLines = (text: string, first = 1): readonly string[] => [...linesFrom(te
 
 describe("linesFrom", () => {
   it.for<[what: string, text: string, lines: readonly string[]]>([
-    ["a text at every kind of line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
-    ["an empty text into one empty line", "", [""]],
+    ["a string at every kind of line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
+    ["an empty string into one empty line", "", [""]],
     ["leading and trailing line endings into empty lines", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
     ["no line of exactly 1,000 characters", "x".repeat(1_000), ["x".repeat(1_000)]],
     ["a line of more than 1,000 characters", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
@@ -18,7 +18,11 @@ describe("linesFrom", () => {
       `${"x".repeat(900)},${"y".repeat(200)}`,
       [`${"x".repeat(900)},`, "y".repeat(200)],
     ],
-    ["a long line at the limit if the last comma is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
+    [
+      "a long line at the limit if the last comma is far from it",
+      `x,${"y".repeat(1_098)}`,
+      [`x,${"y".repeat(998)}`, "y".repeat(100)],
+    ],
     ["a long line before an emoji, not within it", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
   ])("splits %s", ([, text, lines]) => {
     expect(toLines(text)).toEqual(lines);

@@ -127,8 +127,8 @@ describe("readEnvironment", () => {
   });
 
   it.for<[title: string, read: () => unknown, option: string]>([
-    ["a string as environment", () => readEnvironment("A=1" as never), "env"],
-    ["null as environment", () => readEnvironment(null as never), "env"],
+    ["a string as the environment", () => readEnvironment("A=1" as never), "env"],
+    ["null as the environment", () => readEnvironment(null as never), "env"],
     ["an onProblem that is not a function", () => readEnvironment({}, { onProblem: true as never }), "onProblem"],
     ["null as options", () => readEnvironment({}, null as never), "options"],
   ])("rejects %s", ([, read, option]) => {

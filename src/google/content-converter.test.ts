@@ -42,22 +42,22 @@ describe("googleGenerateContent: an assistant message in a request", () => {
 
   it.for<[what: string, turn: AssistantMessage]>([
     ["has no provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
-    ["has another text than the metadata", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
+    ["has text that differs from the metadata", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
     [
-      "has another call name than the metadata",
+      "has a call name that differs from the metadata",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" }),
     ],
-    ["lacks a call of the metadata", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
+    ["lacks a call that the metadata has", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
     ["has a call that the metadata lacks", turnOf([text("A"), call("c")], { text: "A" })],
     [
-      "has another call id than the metadata",
+      "has a call id that differs from the metadata",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { id: "x", name: "f" }, thoughtSignature: "s" }),
     ],
     [
       "has metadata with arguments that are not an object",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } }),
     ],
-    ["has metadata in another format", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
+    ["has metadata in a different format", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
   ])("is rebuilt from text and calls if the message %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
@@ -105,7 +105,7 @@ describe("googleGenerateContent: an assistant message in a request", () => {
 
   it.for<[what: string, turn: AssistantMessage]>([
     ["no content", { role: "assistant", content: [] }],
-    ["only a blank text", { role: "assistant", content: [text(" ")] }],
+    ["only blank text", { role: "assistant", content: [text(" ")] }],
     ["only reasoning", { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] }],
     ["only thoughts", turnOf([], { text: "Hm", thought: true, thoughtSignature: "s" })],
   ])("is omitted if it has %s", ([, turn]) => {

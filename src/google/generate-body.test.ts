@@ -21,8 +21,8 @@ function build(
 
 it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGenerateContentOptions>, config: object]>([
   ["only the required fields by default", {}, {}, {}],
-  ["a system text", { system: "Be brief." }, {}, { systemInstruction: { parts: [{ text: "Be brief." }] } }],
-  ["no system text if the text is blank", { system: " " }, {}, {}],
+  ["a system prompt", { system: "Be brief." }, {}, { systemInstruction: { parts: [{ text: "Be brief." }] } }],
+  ["no system prompt if the prompt is blank", { system: " " }, {}, {}],
   ["a continuation token", { continuationToken: "t" }, {}, { continuationToken: "t" }],
   ["a tool", { tools: [tool] }, {}, { tools: [declared] }],
   ["no tool choice if there are no tools", { toolChoice: "required" }, {}, {}],
@@ -45,7 +45,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "NONE" } } },
   ],
   [
-    "the tool choice of one tool by name",
+    "a tool choice that names one tool",
     { tools: [tool], toolChoice: { name: "f" } },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } } },
@@ -75,7 +75,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     { serverTools: [{ urlContext: {} }], client: { ...client, vertexai: true } },
     { tools: [declared, { urlContext: {} }] },
   ],
-  ["the option thinking", {}, { thinking: { thinkingBudget: 0 } }, { thinkingConfig: { thinkingBudget: 0 } }],
+  ["the thinking option", {}, { thinking: { thinkingBudget: 0 } }, { thinkingConfig: { thinkingBudget: 0 } }],
   [
     "every setting",
     { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 } },
@@ -84,7 +84,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
   ],
   ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, {}, {}],
   [
-    "the fields of settings.extra, which replace settings of the same name",
+    "the fields of settings.extra, which replace settings with the same name",
     { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } },
     {},
     { temperature: 1, topK: 2 },

@@ -85,7 +85,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
     ["an array as the root", [count("$[0]", 1)]],
     ["a value between the pieces of a string", [text("$.a", "x", true), text("$.b", "y", true)]],
     ["a second value after another value", [count("$.a", 1), count("$.b", 2), count("$.a", 3)]],
-    ["a later key of an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)]],
+    ["a later key in an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)]],
     ["a later value in an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.b.c", 3)]],
     ["a path that is too deep", [count(`$${".a".repeat(65)}`, 1)]],
   ])("stay malformed after %s", ([, entries]) => {

@@ -135,7 +135,7 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /**
- * Reads an `inputSchema`: any library's schema, a function that returns one, or a result of the AI SDK's `jsonSchema()` or `zodSchema()`.
+ * Reads an `inputSchema`: any library's schema, a function that returns one, or the result of the AI SDK's `jsonSchema()` or `zodSchema()`.
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;

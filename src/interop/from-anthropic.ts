@@ -69,7 +69,9 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/** Removes null fields: the SDK gives an MCP tool without parameters a schema with `properties: null`, which other providers reject. */
+/**
+ * Removes null fields, because the SDK gives an MCP tool without parameters a schema with `properties: null`, which other providers reject.
+ */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

@@ -41,7 +41,7 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
 
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/** True if the tool takes plain text: for a tool without a schema, LangChain sets a zod 3 transform of `{ input }`. */
+/** True if the tool takes plain text. For a tool without a schema, LangChain sets a zod 3 transform of `{ input }`. */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;

@@ -100,7 +100,7 @@ function describeUnknown({ type }: UnknownRecord): string {
     : `is not from a supported library: an imported tool needs ${known}`;
 }
 
-/** Fields and traits that replace the fields and traits of an imported tool. */
+/** Fields and traits that replace those of an imported tool. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;

@@ -40,7 +40,7 @@ const changes: readonly (readonly [what: string, change: (bytes: Buffer) => Uint
   ["a file cut off inside a character", (bytes) => bytes.subarray(0, bytes.indexOf("😀") + 2), undefined],
   ["a file without its last line break", (bytes) => bytes.subarray(0, -1), undefined],
   ["a cut-off file padded with zeros", (bytes) => Buffer.concat([bytes.subarray(0, -20), Buffer.alloc(5_000)]), undefined],
-  ["a file of another format version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
+  ["a file in a different format version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
   ["a file with CRLF line breaks", (bytes) => Buffer.from(bytes.toString().replaceAll("}\n", "}\r\n")), 1],
   ["a file with one CRLF line break", (bytes) => Buffer.from(bytes.toString().replace(/\}\n$/, "}\r\n")), 6],
   [

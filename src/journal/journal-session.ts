@@ -78,7 +78,7 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   });
 }
 
-/** True if the file itself is a mount point: containers can mount a single file. Always false outside Linux. */
+/** True if the file itself is a mount point. Containers can mount a single file. Always false outside Linux. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);

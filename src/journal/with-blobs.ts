@@ -6,7 +6,7 @@ import { whenAllReady, whenReady } from "../shared/promises.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
 
-/** A store for large strings. Each has an id of 64 hexadecimal digits that is computed from it. */
+/** A store for large strings. Each string has an id of 64 hexadecimal digits, computed from the string. */
 export interface BlobStore {
   /**
    * Stores text. The record that needs it is written once `put` has resolved. The same text may be stored again under its id, even by
@@ -20,7 +20,7 @@ export interface BlobStore {
 /** The options for `withBlobs`. */
 export interface BlobOptions {
   readonly store: BlobStore;
-  /** Parts of records with more bytes than this are stored as blobs. Default 100,000. */
+  /** Parts of records that exceed this many bytes are stored as blobs. Default 100,000. */
   readonly minBytes?: number | undefined;
 }
 
@@ -140,7 +140,7 @@ export function toBlobId(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Moves the fields of `value` that are longer than `minBytes` into blobs. A value that is not an object is moved as a whole. */
+/** Moves the fields of `value` that are larger than `minBytes` into blobs. A value that is not an object is moved as a whole. */
 function packRecord(value: unknown, minBytes: number): PackedRecord {
   const texts = new Map<string, string>();
   const toBlob = (part: unknown): string | undefined => {

@@ -26,7 +26,7 @@ function toDecimal(number: number): Decimal {
 const countedPerUnit = 1_024;
 /** Units of work per character for checking any format except "regex". */
 const unitsOfFormat = 1 / 8;
-/** Units of work per character for checking the format "regex", which compiles the text. */
+/** Units of work per character for checking the "regex" format, which compiles the text. */
 const unitsOfCompiling = 20;
 /** Units of work for running one pattern instruction on one character. */
 const unitsOfInstruction = 1 / 20;

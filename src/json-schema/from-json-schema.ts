@@ -169,7 +169,10 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Returns the problem of an unsupported or undefined reference, which would make every check fail, or every value pass unchecked. */
+/**
+ * Returns the problem with an unsupported or undefined reference. Such a reference would make every check fail, or every value pass
+ * unchecked.
+ */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

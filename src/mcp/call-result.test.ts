@@ -35,10 +35,10 @@ describe("toToolResult", () => {
   it.for<Row>([
     ["no fields", {}, null, []],
     ["empty content", { content: [] }, null, []],
-    ["one text", { content: [said("Hi.")] }, "Hi.", []],
-    ["one empty text", { content: [said("")] }, "", []],
-    ["several texts", { content: [said("a"), said("b")] }, "a\nb", []],
-    ["an image between texts", { content: [said("a"), image, said("b")] }, "a\nb", [shown]],
+    ["one text block", { content: [said("Hi.")] }, "Hi.", []],
+    ["one empty text block", { content: [said("")] }, "", []],
+    ["several text blocks", { content: [said("a"), said("b")] }, "a\nb", []],
+    ["an image between text blocks", { content: [said("a"), image, said("b")] }, "a\nb", [shown]],
     ["only an image", { content: [image] }, null, [shown]],
     [
       "audio",
@@ -80,7 +80,7 @@ describe("toToolResult", () => {
       [],
     ],
     [
-      "invalid fields in a text and a link",
+      "invalid fields in a text block and a link",
       {
         content: [
           { type: "text", text: 5 },
@@ -130,7 +130,7 @@ describe("toToolResult", () => {
       [said("Cold."), shown],
     ],
     [
-      "structured content and a different text",
+      "structured content and different text",
       { content: [said('{"celsius":8}')], structuredContent: cold },
       cold,
       [said('{"celsius":8}')],
@@ -150,7 +150,7 @@ describe("toToolResult", () => {
 
 describe("toToolResult for failures", () => {
   it.for<[what: string, result: UnknownRecord, message: string]>([
-    ["all texts, one per line", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
+    ["all text blocks, one per line", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
     ["the structured content if the text is blank", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
     ["the text and the structured content", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
     [
@@ -158,8 +158,8 @@ describe("toToolResult for failures", () => {
       { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } },
       '{ "code": 7 }',
     ],
-    ["a fixed text if the only content is an image", { content: [image] }, "The tool reported an error without a message."],
-    ["a fixed text if there is no content", {}, "The tool reported an error without a message."],
+    ["a fixed string if the only content is an image", { content: [image] }, "The tool reported an error without a message."],
+    ["a fixed string if there is no content", {}, "The tool reported an error without a message."],
   ])("converts an MCP error result to a failure whose message is %s", ([, result, message]) => {
     const content = listOf(result.content).includes(image) ? [shown] : [];
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content });

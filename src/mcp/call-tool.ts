@@ -145,7 +145,9 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
   }
 }
 
-/** Describes an error and its cause: `fetch` only says "fetch failed", and the cause says why, for example `connect ECONNREFUSED`. */
+/**
+ * Describes an error and its cause, because `fetch` only says "fetch failed" and the cause says why, for example `connect ECONNREFUSED`.
+ */
 function describeFailure(error: unknown): string {
   const { message, cause } = toPlainError(error);
   const why = cause === undefined ? "" : cause.message || (cause.code ?? "");
@@ -207,8 +209,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Returns a separate signal for one request. The SDK must not get the caller's signal. Version 1 of the SDK never removes its
- * listener, and would later cancel requests that have ended. Versions 1 and 2 would send the caller's abort reason to the server.
+ * Returns a separate signal for one request. The SDK must not get the caller's signal. Version 1 of the SDK never removes its listener, and
+ * would later cancel requests that have already finished. Versions 1 and 2 would send the caller's abort reason to the server.
  */
 export function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

@@ -48,7 +48,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 /** The maximum time that a call waits for the list of tools, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** How long after a result a change report may arrive, in milliseconds, because it uses a different connection. */
+/** How long after a result a change report may arrive, in milliseconds. The two may use different connections. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});
@@ -290,7 +290,7 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** Keeps the server's name of a renamed tool, because another tool may get the new name when the list of tools changes. */
+/** Keeps the server's name for a renamed tool, because another tool may get the new name when the list of tools changes. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -312,7 +312,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Passes an error to `onError`. Ignores errors from `onError` itself, because there is nowhere else to report it. */
+/** Passes an error to `onError`. Ignores errors from `onError` itself, because there is nowhere else to report them. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

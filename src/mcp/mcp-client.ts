@@ -135,8 +135,8 @@ function withoutOutput(tool: McpTool): McpTool {
 
 /**
  * Requests one page of the list of tools. Avoids `listTools` of SDK version 1, which would compile all output schemas, and reject all tools
- * if one is invalid. Version 2 rejects all tools for `properties: []` (github.com/craigk5n/webcalendar/pull/725), so the page is requested
- * again.
+ * if one is invalid. Version 2 rejects all tools if one has `properties: []` (github.com/craigk5n/webcalendar/pull/725), so the page is
+ * requested again.
  */
 export async function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };

@@ -85,7 +85,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads a tool call's result. It is a success only if `isError` is absent or false. Throws if `answer` is not such a result. */
+/** Reads a tool call's result. It is a success only if `isError` is absent or false. Throws if `answer` is not a valid result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");

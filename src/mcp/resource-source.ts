@@ -18,7 +18,7 @@ export interface McpResourceClient {
 /** The options of `resourceSource`. */
 export interface ResourceSourceOptions {
   /**
-   * The name of the source. If the model reads this name as an id, it gets the list of the server's resources. 1 to 64 letters, digits,
+   * The name of the source. If the model passes this name as the id, it gets the list of the server's resources. 1 to 64 letters, digits,
    * ".", "_" or "-". Default "resources".
    */
   readonly name?: string | undefined;
@@ -59,7 +59,7 @@ const maxErrorLength = 1_000;
 /**
  * Creates a source for `createResultCache` from `turnwright/cache`, so that the model can read the text resources of an MCP server in
  * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a resource
- * is its URI, for example from a resource link in a tool result. If the model reads the name of the source as an id, it gets the list of
+ * is its URI, for example from a resource link in a tool result. If the model passes the source's name as the id, it gets the list of
  * resources.
  *
  * A resource is requested again for each part. Binary resources are refused. Only the model reads the text of a resource; turnwright does

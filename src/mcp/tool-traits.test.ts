@@ -56,19 +56,19 @@ describe("mergeTraits (MCP)", () => {
     ["lets the caller set replay: never", reads, { replay: "never" }, { idempotent: true, replay: "never" }],
     ["lets the caller set needsApproval: false for a destructive tool", asks, { needsApproval: false }, { needsApproval: false }],
     [
-      "drops the trait `retry` of the server if the caller sets idempotent: false",
+      "drops the server's `retry` trait if the caller sets idempotent: false",
       repeats,
       { idempotent: false },
       { idempotent: false, replay: "safe" },
     ],
     [
-      "lets the caller replace the trait `retry` of the server",
+      "lets the caller replace the server's `retry` trait",
       repeats,
       { retry: { maxAttempts: 5 } },
       { ...repeats, retry: { maxAttempts: 5 } },
     ],
     [
-      "accepts the trait `retry` without `idempotent` from the caller, although creating a tool with these traits throws",
+      "accepts the `retry` trait without `idempotent` from the caller, although creating a tool with these traits throws",
       {},
       { retry: { maxAttempts: 5 } },
       { retry: { maxAttempts: 5 } },

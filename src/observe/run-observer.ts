@@ -153,7 +153,7 @@ function unguarded(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk>
   return stream;
 }
 
-/** Observes the stream that `open` returns. Any other value is returned unchanged, because the loop reports the mistake. */
+/** Observes the stream that `open` returns. Any other value is returned unchanged, so that the loop can report the mistake. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;

@@ -101,13 +101,13 @@ describe("openaiChat: tool calls in the stream", () => {
       ['a f {"n":1}', 'b f {"n":2}'],
     ],
     [
-      "a call whose later fragments have another index",
+      "a call whose later fragments have a different index",
       ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"],
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
-    ["a call whose later fragment has the known id but another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
-    ["a call whose later fragment has the known id and name but another index", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
-    ["a call from two fragments of one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
+    ["a call whose later fragment has the known id but a different index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
+    ["a call whose later fragment has the known id and name but a different index", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
+    ["a call from two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
     ["two calls with the same id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
     [
       "two calls in fragments with the same id and name",

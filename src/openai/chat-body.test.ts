@@ -29,7 +29,7 @@ describe("openaiChat: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
     ["only messages and required fields by default", {}, plain],
     [
-      "a system text",
+      "a system prompt",
       { system: "Be brief." },
       {
         ...plain,
@@ -39,7 +39,7 @@ describe("openaiChat: the body of a request", () => {
         ],
       },
     ],
-    ["no system message if the system text is empty", { system: "" }, plain],
+    ["no system message if the system prompt is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     ['the tool choice "auto"', { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
@@ -53,7 +53,7 @@ describe("openaiChat: the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "the tool choice of one tool by name",
+      "a tool choice that names one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", function: { name: "weather" } } },
     ],
@@ -65,7 +65,7 @@ describe("openaiChat: the body of a request", () => {
     ],
     ["no stop sequences if their list is empty", { settings: { stopSequences: [] } }, plain],
     [
-      "the fields of settings.extra, which replace settings of the same name",
+      "the fields of settings.extra, which replace settings with the same name",
       { settings: { temperature: 1, extra: { temperature: 0, reasoning_effort: "low" } } },
       { ...plain, temperature: 0, reasoning_effort: "low" },
     ],

@@ -115,7 +115,7 @@ describe("openaiChat with a stream of chunks", () => {
       ["text x", "finish stop (stop)"],
     ],
     [
-      "only the choice with the index 0",
+      "only the choice with index 0",
       [
         {
           choices: [
@@ -148,11 +148,11 @@ describe("openaiChat with a stream of chunks", () => {
       ["usage 3 2 snapshot", "finish stop (stop)"],
     ],
     [
-      "reasoning in the field `reasoning_content` (DeepSeek, vLLM)",
+      "reasoning in the `reasoning_content` field (DeepSeek, vLLM)",
       [choice({ content: null, reasoning_content: "Hm" }), text("x")],
       ["reasoning Hm", "text x"],
     ],
-    ["reasoning in the field `reasoning` (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
+    ["reasoning in the `reasoning` field (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
     [
       "content in parts (Mistral)",
       [
@@ -171,7 +171,7 @@ describe("openaiChat with a stream of chunks", () => {
       ["reasoning Hm"],
     ],
     [
-      "a call in the old field function_call",
+      "a call in the old function_call field",
       [
         choice({ function_call: { name: "f", arguments: "" } }),
         choice({ function_call: { arguments: '{"n":1}' } }),

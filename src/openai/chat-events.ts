@@ -38,7 +38,7 @@ interface Reading {
   refused: boolean;
 }
 
-/** How to read the answers of one model. */
+/** How to read the answers from one model. */
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
@@ -105,7 +105,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** True for an error body without an `error` field, which some servers send: see the shapes in `readReason`. */
+/** True for an error body without an `error` field. Some servers send such bodies. `readReason` lists their shapes. */
 function isErrorBody({ object, type, choices, message, detail, base_resp: base }: UnknownRecord): boolean {
   // MiniMax reports errors with HTTP status 200 and a `status_code` above 0 (platform.minimax.io, "Error codes").
   const isRefused = (countOf(recordOf(base).status_code) ?? 0) > 0;

@@ -8,9 +8,13 @@ const spent = "usage 3 2 snapshot";
 
 describe("openaiChat: a stream without a finish reason", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
-    ["has the finish reason stop if the final usage arrives", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
     [
-      "has the finish reason stop if usage arrives with an empty delta",
+      'has the finish reason "stop" if the final usage arrives',
+      [text("Hi"), final],
+      ["text Hi", spent, "finish stop (undefined)"],
+    ],
+    [
+      'has the finish reason "stop" if usage arrives with an empty delta',
       [text("Hi"), counted()],
       ["text Hi", spent, "finish stop (undefined)"],
     ],

@@ -30,19 +30,19 @@ const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,
 
 describe("openaiChat: the messages of a request", () => {
   it.for<[what: string, message: Message, wire: readonly object[]]>([
-    ["a user message of text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
+    ["a user message with text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
     [
       "a user message with an image",
       { role: "user", content: [{ type: "text", text: "see" }, image] },
       [{ role: "user", content: [{ type: "text", text: "see" }, wireImage] }],
     ],
     [
-      "an assistant message of text",
+      "an assistant message with text",
       turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" }),
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "an assistant message of reasoning and text",
+      "an assistant message with reasoning and text",
       turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" }),
       [{ role: "assistant", content: "Hello" }],
     ],
@@ -52,19 +52,19 @@ describe("openaiChat: the messages of a request", () => {
       [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }],
     ],
     [
-      "an assistant message of text and a call",
+      "an assistant message with text and a call",
       turn({ type: "text", text: "One moment." }, call("a")),
       [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }],
     ],
     ["no message for an empty assistant message", turn(), []],
     ["no message for an assistant message with only reasoning", turn({ type: "reasoning", text: "Hm" }), []],
     [
-      "the model's arguments of a call, even if an approval changed the arguments",
+      "the model's arguments for a call, even if an approval changed the arguments",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"n":1}')] }],
     ],
     [
-      "the id that a call got in the run, not the id from the provider",
+      "the id that the run gave the call, not the provider's id",
       turn({ type: "tool-call", callId: "call_i0_0", providerCallId: "a", name: "f", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("call_i0_0")] }],
     ],

@@ -62,7 +62,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       [{ type: "t", index: 0, text: "ab", signature: "two" }],
     ],
     [
-      "two entries for two signed texts without an index",
+      "two entries for two signed text parts without an index",
       [
         { type: "t", text: "a" },
         { type: "t", text: "b", signature: "one" },
@@ -83,7 +83,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       [{ type: "t", index: 0, text: "a", signature: "one" }],
     ],
     [
-      "two interleaved texts separately",
+      "two interleaved text parts separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "x", signature: "" },
@@ -96,7 +96,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
       ],
     ],
     [
-      "a text and encrypted data that are interleaved",
+      "interleaved text and encrypted data",
       [
         { type: "t", index: 0, text: "a" },
         { type: "e", index: 0, data: "x", id: null },

@@ -11,7 +11,7 @@ import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
  * Matches errors from services that refuse `stream_options`: Databricks (github.com/continuedev/continue/issues/12936,
- * github.com/anomalyco/opencode/issues/4698), and Azure with its own data (github.com/openai/openai-python/issues/2296).
+ * github.com/anomalyco/opencode/issues/4698), and Azure OpenAI On Your Data (github.com/openai/openai-python/issues/2296).
  */
 const refusesUsage = /stream_options|include_usage/;
 

@@ -33,8 +33,8 @@ const compactAt = (compact_threshold: number): object[] => [{ type: "compaction"
 describe("openaiResponses: the body of a request", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
     ["only messages and required fields by default", {}, plain],
-    ["a system text", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
-    ["no instructions if the system text is empty", { system: "" }, plain],
+    ["a system prompt", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
+    ["no instructions if the system prompt is empty", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     ['the tool choice "auto"', { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
@@ -48,7 +48,7 @@ describe("openaiResponses: the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "the tool choice of one tool by name",
+      "a tool choice that names one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", name: "weather" } },
     ],
@@ -59,7 +59,7 @@ describe("openaiResponses: the body of a request", () => {
       { ...plain, max_output_tokens: 9, temperature: 0, top_p: 0.5 },
     ],
     [
-      "the fields of settings.extra, which replace settings of the same name",
+      "the fields of settings.extra, which replace settings with the same name",
       { settings: { temperature: 1, extra: { temperature: 0, service_tier: "flex", store: true } } },
       { ...plain, temperature: 0, service_tier: "flex", store: true },
     ],
@@ -79,12 +79,12 @@ describe("openaiResponses: the body of a request", () => {
       {},
       { ...plain, include: ["reasoning.encrypted_content"] },
     ],
-    ["no field `include` if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
-    ["the option include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
+    ["no `include` field if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
+    ["the include option", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
     ["the prompt cache key", { promptCacheKey: "agent-1" }, {}, { ...plain, prompt_cache_key: "agent-1" }],
-    ["the option reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
+    ["the reasoning option", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
     [
-      "server tools after the tools of the run",
+      "server tools after the run's tools",
       { serverTools: [search] },
       { tools: [weather] },
       { ...plain, tools: [wireTool, search] },
@@ -111,13 +111,13 @@ describe("openaiResponses: the body of a request", () => {
   });
 
   it.for<[what: string, options: Partial<OpenAIResponsesOptions>, request: Partial<ModelRequest>, field: unknown]>([
-    ["the threshold of the request", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
-    ["the smallest threshold of the service", { compaction: true }, { compactAt: 9 }, compactAt(1_000)],
+    ["the request's threshold", { compaction: true }, { compactAt: 160_000 }, compactAt(160_000)],
+    ["the service's minimum threshold", { compaction: true }, { compactAt: 9 }, compactAt(1_000)],
     ["no threshold if the request has none", { compaction: true }, {}, undefined],
-    ["no threshold without the option compaction", {}, { compactAt: 160_000 }, undefined],
+    ["no threshold without the compaction option", {}, { compactAt: 160_000 }, undefined],
     ["no threshold if the option is false", { compaction: false }, { compactAt: 160_000 }, undefined],
     [
-      "the context_management of settings.extra",
+      "context_management from settings.extra",
       { compaction: true },
       { compactAt: 160_000, settings: { extra: { context_management: null } } },
       null,

@@ -104,7 +104,7 @@ interface ConvertedMessage {
 
 interface WireCall {
   readonly type: CallType;
-  /** The program on the service's server that made the call, if one did. The program waits for the result. */
+  /** The program on the service's server that made the call, if any. The program waits for the result. */
   readonly caller: Json | undefined;
 }
 
@@ -249,7 +249,7 @@ function toResponsesToolFields({ tools, choice, fields }: ToolPlan, { settings, 
   return wire.length === 0 ? {} : { tools: wire, ...toChoiceField(choice, settings), ...fields };
 }
 
-/** Adds the schema to the `text` field, whose other fields, such as `verbosity`, are kept. */
+/** Adds the schema to the `text` field. Keeps the field's other entries, such as `verbosity`. */
 function toTextField(schema: JsonSchema | undefined, text: object): object {
   return schema === undefined ? {} : { text: { ...text, format: { type: "json_schema", ...toFormat(schema) } } };
 }
@@ -262,7 +262,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
   return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
-/** The API's names for settings. It has no fields for `stopSequences` and `seed`, which are therefore not sent. */
+/** The API's names for settings. It has no fields for `stopSequences` and `seed`, so they are not sent. */
 const settingNames = { maxOutputTokens: "max_output_tokens", temperature: "temperature", topP: "top_p" };
 
 function toChoiceField(choice: ToolChoice | undefined, { customTools }: ResponsesSettings): object {

@@ -57,7 +57,7 @@ describe("openaiResponses: calls in the stream", () => {
       told,
     ],
     [
-      "with another call id in response.completed",
+      "with a different call id in response.completed",
       [done(0, call("a", "1", '{"n":1}')), completed(call("b", "2", '{"n":1}'))],
       atOnce,
     ],
@@ -143,7 +143,7 @@ describe("openaiResponses: calls in the stream", () => {
       ["start item-0 1 f", "args item-0 {", `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
     [
-      "after a text",
+      "after text",
       [done(0, message("m", "Hello")), done(1, call("c", "1", "{}")), completed()],
       ['text "Hello"', "start item-1 1 f", "args item-1 {}", ready("item-1", "1", "{}"), "finish tool-calls completed"],
     ],

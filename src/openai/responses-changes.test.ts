@@ -10,8 +10,8 @@ it.for<[what: string, given: unknown, changes: readonly unknown[]]>([
     [removed("prefix_mismatch")],
     [{ by: "service", field: "rs_1", action: "removed", reason: "prefix_mismatch" }],
   ],
-  ["nothing for reasoning of earlier turns, which is withheld as usual", [removed("turn_boundary")], []],
-  ["nothing for actions that are not known", [{ id: "rs_1", type: "reasoning", action: "novelty" }, null], []],
+  ["nothing for reasoning from earlier turns, which is withheld as usual", [removed("turn_boundary")], []],
+  ["nothing for unknown actions", [{ id: "rs_1", type: "reasoning", action: "novelty" }, null], []],
 ])("openaiResponses: reads input_transformations, and reports %s", ([, given, changes]) => {
   const response = { status: "completed", output: [message("m", "Hi")], input_transformations: given };
   const chunks = read([{ type: "response.completed", response }]);

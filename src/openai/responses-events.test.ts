@@ -38,7 +38,7 @@ describe("openaiResponses: the end of the stream", () => {
       ['text "Hel"', "error rate-limit Slow."],
     ],
     [
-      "yields an error if the response is cancelled",
+      "yields an error if the response is canceled",
       [piece(0, "m", "Hel"), { type: "response.cancelled", response: { status: "cancelled" } }],
       ['text "Hel"', "error server The response was cancelled."],
     ],

@@ -31,7 +31,7 @@ const wireImage = { type: "input_image", image_url: "data:image/png;base64,eA=="
 
 describe("openaiResponses: the input of a request", () => {
   it.for<[what: string, messages: readonly Message[], wire: readonly object[]]>([
-    ["a user message of text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
+    ["a user message with text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
     [
       "a user message with one text part",
       [{ role: "user", content: [{ type: "text", text: "hi" }] }],
@@ -68,22 +68,22 @@ describe("openaiResponses: the input of a request", () => {
       ],
     ],
     [
-      "an assistant message of text",
+      "an assistant message with text",
       [turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" })],
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "a call of a function tool that has an argument named input",
+      "a call to a function tool that has an argument named input",
       [turn(asks("a", { input: "x" }))],
       [call("a", '{"input":"x"}')],
     ],
     [
-      "an assistant message of reasoning and text",
+      "an assistant message with reasoning and text",
       [turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" })],
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "an assistant message of text and calls",
+      "an assistant message with text and calls",
       [turn({ type: "text", text: "Hm." }, asks("a"), asks("b", { n: 1 }))],
       [{ role: "assistant", content: "Hm." }, call("a"), call("b", '{"n":1}')],
     ],
@@ -98,7 +98,7 @@ describe("openaiResponses: the input of a request", () => {
       [call("a"), call("b"), output("a"), output("b", '{"n":1}')],
     ],
     [
-      "a tool result with texts",
+      "a tool result with text parts",
       [
         turn(asks("a")),
         results(
@@ -140,7 +140,7 @@ describe("openaiResponses: the input of a request", () => {
       [call(expect.stringMatching(/^x{49}_[\da-f]{14}$/)), output(expect.stringMatching(/^x{49}_[\da-f]{14}$/))],
     ],
     [
-      "a call of a custom tool and its result",
+      "a call to a custom tool and its result",
       [turn(asks("a", { input: "SELECT 1" }, "sql")), results(result("a", { name: "sql", content: [image] }))],
       [
         { type: "custom_tool_call", call_id: "a", name: "sql", input: "SELECT 1" },
@@ -148,7 +148,7 @@ describe("openaiResponses: the input of a request", () => {
       ],
     ],
     [
-      "a function call of a custom tool and its result",
+      "a function call to a custom tool and its result",
       [turn(asks("a", { query: 1 }, "sql")), results(result("a"))],
       [call("a", '{"query":1}', "sql"), output("a")],
     ],

@@ -35,8 +35,8 @@ export interface AddedText {
  * Assembles the items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the final
  * event. If a finished item differs from its fragments, the finished item is used.
  *
- * `call-ready` is sent when a call is finished and another item has begun, or when the response has ended. It is not sent as soon
- * as a call is finished: a response that was cut off may mark its final call as completed, although arguments are missing.
+ * `call-ready` is sent when a call is finished and another item has begun, or when the response has ended. It is not sent as soon as a call
+ * is finished, because a response that was cut off may mark its final call as completed, although arguments are missing.
  */
 export class ItemAssembly {
   readonly #flow: TextFlow;

@@ -40,7 +40,7 @@ describe("openaiResponses: sending back an assistant message", () => {
     ["messages with a phase", [said("a\n\nb")], [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })]],
     ["an empty message", [said("a")], [message("a"), message("")]],
     [
-      "a message of several parts",
+      "a message with several parts",
       [said("ab")],
       [
         message("", {
@@ -52,7 +52,7 @@ describe("openaiResponses: sending back an assistant message", () => {
       ],
     ],
     ["a refusal", [said("No")], [message("", { content: [{ type: "refusal", refusal: "No" }] })]],
-    ["calls in another order", [asks("2"), asks("1")], [call("1"), call("2")]],
+    ["calls in a different order", [asks("2"), asks("1")], [call("1"), call("2")]],
     ["a custom tool call", [asks("1")], [custom]],
     [
       "the namespace and the caller of a call",
@@ -89,10 +89,10 @@ describe("openaiResponses: sending back an assistant message", () => {
   it.for<[what: string, message: AssistantMessage]>([
     ["no provider metadata", { role: "assistant", content: [said("a")] }],
     ["only empty provider metadata", turn([], [])],
-    ["metadata of another provider", turn([said("a")], [message("a")], { provider: "azure" })],
-    ["metadata of another model", turn([said("a")], [message("a")], { model: "n" })],
+    ["metadata from another provider", turn([said("a")], [message("a")], { provider: "azure" })],
+    ["metadata from another model", turn([said("a")], [message("a")], { model: "n" })],
     [
-      "metadata in another format",
+      "metadata in a different format",
       {
         role: "assistant",
         content: [said("a")],
@@ -100,7 +100,7 @@ describe("openaiResponses: sending back an assistant message", () => {
       },
     ],
     [
-      "metadata of two providers",
+      "metadata from two providers",
       {
         role: "assistant",
         content: [said("a")],
@@ -110,8 +110,8 @@ describe("openaiResponses: sending back an assistant message", () => {
         ],
       },
     ],
-    ["a text that differs from the items", turn([said("b")], [message("a")])],
-    ["a text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
+    ["text that differs from the items", turn([said("b")], [message("a")])],
+    ["text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
     ["a call that is not among the items", turn([said("a"), asks("1")], [message("a")])],
     ["a call whose id differs from the items", turn([asks("call_i1_0")], [call("1")])],
     ["a call whose name differs from the items", turn([asks("1", "g")], [call("1")])],
@@ -185,9 +185,9 @@ describe("openaiResponses: sending back an output item", () => {
   });
 
   it.for<[what: string, item: Item, sent: unknown]>([
-    ["the field created_by", { ...call("1"), created_by: "x" }, call("1")],
+    ["the created_by field", { ...call("1"), created_by: "x" }, call("1")],
     [
-      "the field logprobs",
+      "the logprobs field",
       message("", { content: [{ type: "output_text", text: "a", logprobs: [{}] }] }),
       message("", { content: [{ type: "output_text", text: "a" }] }),
     ],

@@ -140,7 +140,7 @@ function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepI
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Removes log probabilities, which are not needed and much longer than the text. */
+/** Removes log probabilities, which are not needed and are much longer than the text. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {

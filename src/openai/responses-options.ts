@@ -61,7 +61,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** The service whose rules the requests follow. Default: recognized as by `openaiChat`. */
+  /** The service whose rules the requests follow. Default: recognized in the same way as by `openaiChat`. */
   readonly service?: ServiceName | undefined;
   /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;

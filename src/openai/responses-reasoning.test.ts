@@ -75,7 +75,7 @@ describe("openaiResponses: refusals and reasoning in the stream", () => {
       ['reasoning "H"', 'reasoning "m"', "finish stop completed"],
     ],
     [
-      "reasoning that arrives whole before a text",
+      "reasoning that arrives whole before text",
       [
         done(0, { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }] }),
         done(1, message("m", "Hello")),

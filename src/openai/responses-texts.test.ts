@@ -81,7 +81,7 @@ describe("openaiResponses: text in the stream", () => {
       hello,
     ],
     [
-      "in two parts, of which the second is only in response.completed",
+      "in two parts, the second only in response.completed",
       [at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }), completed(partsOf(["Hel", "lo"]))],
       hello,
     ],
@@ -109,7 +109,7 @@ describe("openaiResponses: text in the stream", () => {
     ],
     ["whose last piece is only in response.completed", [piece(0, "m", "Hel"), completed(message("m", "Hello"))], hello],
     [
-      "and ignores a different text in output_item.done",
+      "and ignores different text in output_item.done",
       [piece(0, "m", "Hel"), done(0, message("m", "Goodbye")), completed()],
       ['text "Hel"', "finish stop completed"],
     ],
@@ -195,7 +195,7 @@ describe("openaiResponses: text in the stream", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "from two messages whose pieces have other item ids",
+      "from two messages whose pieces have different item ids",
       [added(0, message("a", "")), added(1, message("b", "")), piece(0, "x", "A"), piece(1, "y", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],

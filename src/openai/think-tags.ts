@@ -45,7 +45,7 @@ export class AnswerText {
     this.#take(text);
   }
 
-  /** Sends held-back text, because something other than text follows. */
+  /** Sends the held-back text when something other than text follows. */
   flush(): void {
     if (this.#state === "start" && this.#held !== "" && !this.#isAssumed) this.#begin(this.#held);
   }

@@ -34,7 +34,7 @@ export async function openEvents(send: () => unknown, { body, call, toEvent, tai
 
 /**
  * Explains an error that the SDK throws while it reads a stream. The SDK hides the text of an event that is not JSON, and the token
- * counts of an event that reports an error (observed at OpenRouter).
+ * counts of an event that reports an error (observed with OpenRouter).
  */
 export function explainLoss(tail: EventTail, out: ModelChunk[]): (error: unknown) => unknown {
   return (error) => {

@@ -20,7 +20,7 @@ describe("genaiContextWindow", () => {
   it.for<[what: string, provider: string, model: string]>([
     ["an unknown model", "openai", "gpt-99"],
     ["a model without a context window in the catalog", "openai", "gpt-image-1"],
-    ["a model of another provider", "openai", "claude-sonnet-4-5"],
+    ["a model from another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
     ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],
     ["a proxy with a model name that contains a known provider", "litellm", "openai/gpt-5"],

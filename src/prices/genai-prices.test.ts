@@ -44,7 +44,7 @@ describe("genaiPrices", () => {
     ["a request to a model with a fixed price per request", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
     // USD per million tokens: input 30, output 60. There is no price for cached tokens.
     [
-      "cached tokens of a model without a cache discount",
+      "cached tokens for a model without a cache discount",
       "openai",
       "gpt-4",
       tokens(1_000, 1_000, { cachedInputTokens: 500 }),
@@ -82,7 +82,7 @@ describe("genaiPrices", () => {
 
   it.for<[what: string, provider: string, model: string]>([
     ["an unknown model", "openai", "gpt-99"],
-    ["a model of another provider", "openai", "claude-sonnet-4-5"],
+    ["a model from another provider", "openai", "claude-sonnet-4-5"],
     ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
     ["a provider name that contains the name of another provider", "my-openai-proxy", "gpt-5"],
     ["a proxy with a model name that contains a known provider", "litellm", "openai/gpt-5"],

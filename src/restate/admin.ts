@@ -3,7 +3,7 @@
 import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 
-/** How long to keep repeating a failed request, and the pause between attempts, in milliseconds. */
+/** How long to keep retrying a failed request, and the pause between attempts, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
@@ -59,7 +59,7 @@ export class Admin {
     await this.#request("PATCH", `/invocations/${invocation}/kill`);
   }
 
-  /** Repeats a failed request, for example while Restate restarts. */
+  /** Retries a failed request, for example while Restate restarts. */
   #repeat<T>(request: () => Promise<T>): Promise<T> {
     const until = performance.now() + repeatForMs;
     const mayRepeat = (): boolean => {

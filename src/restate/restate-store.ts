@@ -7,7 +7,7 @@ import { whileOpen } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";
 
-/** How long to keep repeating a failed request, for example while Restate restarts, in milliseconds. */
+/** How long to keep retrying a failed request, for example while Restate restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 

@@ -14,7 +14,7 @@ export interface RunHead {
   readonly execution: number;
   /** The id of the worker that began the last execution. */
   readonly worker?: string | undefined;
-  /** The number that this worker gave to the last execution. */
+  /** The number that this worker assigned to the last execution. */
   readonly claim?: number | undefined;
   /** How many executions have begun since the run last made progress. The first execution of a run does not count. */
   readonly stalls: number;
@@ -37,7 +37,7 @@ export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunH
   return ctx.get<RunHead>("head");
 }
 
-/** A full chunk of events. Each chunk is stored under its own key, so that it can be read alone. */
+/** A full chunk of events. Each chunk is stored under its own key, so that it can be read separately. */
 interface Chunk {
   readonly first: number;
   readonly events: readonly string[];

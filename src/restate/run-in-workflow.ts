@@ -86,12 +86,15 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
     return this.#ctx.run(name, body);
   }
 
-  /** Waits for several steps, which only `RestatePromise.all` can do. */
+  /** Waits for several steps. Only `RestatePromise.all` can do this. */
   finish(steps: readonly RestatePromise<StoredStep>[]): Promise<readonly StoredStep[]> {
     return this.#untilOver(RestatePromise.all(steps));
   }
 
-  /** Waits for a Restate promise until the attempt is over. The promise may never settle, for example after a lost connection. */
+  /**
+   * Waits for a Restate promise, but only until the attempt is over, because the promise may never settle, for example after a lost
+   * connection.
+   */
   #untilOver<T>(promise: PromiseLike<T>): Promise<T> {
     return untilAborted(
       promise,

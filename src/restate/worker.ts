@@ -149,7 +149,7 @@ const noteMs = 500;
 export const here: ProcessLoops<WorkerProcess> = new ProcessLoops();
 
 /**
- * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them with Restate. Define
+ * Makes this process a worker that executes runs of durable loops. Serves the handlers, and registers them with Restate. Define
  * all durable loops first. Every process that starts, reads or stops runs must be a worker. A process can launch one worker at a
  * time.
  *

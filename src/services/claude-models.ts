@@ -79,7 +79,7 @@ const rows: readonly ClaudeRow[] = [
   { families: ["sonnet", "haiku"], from: 0, ...budgeted, prefill: true, maxOutput: 64_000 },
 ];
 
-/** The preview model before Claude Fable 5: its name has no version, and it accepts both kinds of thinking. */
+/** The preview model before Claude Fable 5. Its name has no version, and it accepts both kinds of thinking. */
 const preview: ClaudeFacts = { ...newest, ...unchecked, thinking: ["adaptive", "enabled"] };
 const unknown: ClaudeFacts = { ...newest, thinking: ["adaptive"] };
 

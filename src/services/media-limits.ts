@@ -6,9 +6,9 @@ const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const fiveMiB = 5_242_880;
 
 /**
- * Anthropic accepts images with up to 10 MB of base64, but only 5 MB on Bedrock and Google Cloud. An image may measure 8,000 pixels a side,
- * but only 2,000 in requests with more than 20 images. A request may contain 100 images and PDFs, 32 MB in total
- * (platform.claude.com/docs/en/build-with-claude/vision, github.com/anthropics/claude-code/issues/24541,
+ * Anthropic accepts images with up to 10 MB of base64, but only 5 MB on Bedrock and Google Cloud. An image may measure up to 8,000 pixels a
+ * side, but only up to 2,000 in requests with more than 20 images. A request may contain up to 100 images and PDFs, and up to 32 MB in
+ * total (platform.claude.com/docs/en/build-with-claude/vision, github.com/anthropics/claude-code/issues/24541,
  * github.com/vellum-ai/vellum-assistant/issues/33979).
  */
 export const anthropicMedia: MediaLimits = {

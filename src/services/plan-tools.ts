@@ -8,7 +8,7 @@ import type { Quirks } from "./service.ts";
 export interface ToolPlan {
   readonly tools: readonly ToolDefinition[];
   readonly choice: ToolChoice | undefined;
-  /** Asks the model for the call in words, at the end of the request, if the service refuses to force the call. */
+  /** Text at the end of the request that asks the model for the call, if the service refuses to force it. */
   readonly instruction?: string | undefined;
   /** Body fields that turn thinking off. */
   readonly fields?: { readonly [field: string]: Json } | undefined;

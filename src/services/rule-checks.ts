@@ -14,7 +14,7 @@ export function refusalBy(rule: Rule, request: WireRequest): string | undefined 
   return undefined;
 }
 
-/** Returns the first message that `refuse` returns for a value. */
+/** Returns the first message that `refuse` returns for any of the values. */
 export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) => string | undefined): string | undefined {
   for (const value of values) {
     const message = refuse(value);
@@ -123,7 +123,7 @@ const schemaMaps = ["properties", "$defs", "definitions", "patternProperties"] a
 const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
 const schemaNodes = ["items", "additionalProperties", "not"] as const;
 
-/** Yields every schema in a schema with its path, for example "properties.city". The path of the root is "". */
+/** Yields a schema and every schema inside it, each with its path, for example "properties.city". The path of the root is "". */
 export function* eachSchema(schema: unknown, path = ""): Generator<readonly [node: unknown, path: string]> {
   yield [schema, path];
   if (!isRecord(schema)) return;
@@ -154,7 +154,7 @@ export function isObjectText(text: unknown): boolean {
   }
 }
 
-/** True if a JSON text escapes half of a surrogate pair, for example `\ud83d` alone. */
+/** True if a JSON text contains an escape for half of a surrogate pair, for example `\ud83d` alone. */
 export function hasHalfPair(json: string): boolean {
   const units = json.replaceAll("\\\\", "");
   return /\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}/i.test(units);

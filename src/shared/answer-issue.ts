@@ -3,8 +3,8 @@ import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /**
- * Returns an issue with an answer, if the most common JSON Schema keywords reveal one. When the tool runs, it checks the answer again
- * with the complete schema.
+ * Returns an issue with an answer, if the most common JSON Schema keywords reveal one. The answer is checked again with the complete schema
+ * when the tool runs.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (!isRecord(schema)) return undefined;

@@ -9,7 +9,7 @@ import { isRecord } from "./guards.ts";
 import { describeValue, quote } from "./texts.ts";
 import { isOutsideResult, pageProblem, renderIssues } from "./to-outcome.ts";
 
-/** The facts about a wait that decide which answers are valid. */
+/** The facts about a wait that determine which answers are valid. */
 export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
 /** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result is valid, or is checked later. */
@@ -77,8 +77,8 @@ function describeKind(given: Json): string {
 }
 
 /**
- * Returns an answer in the form that is recorded, however it arrived: a page sends its answer to the wait of a middleware or a durable tool
- * as a result.
+ * Returns an answer in the form that is recorded, however it arrived. A page answers the wait of a middleware or a durable tool with a
+ * result.
  */
 export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, given: Json): Json {
   if (!isRecord(given) || given["fromPage"] === undefined) return given;

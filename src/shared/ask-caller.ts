@@ -15,8 +15,8 @@ interface CallLimits {
 }
 
 /**
- * Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. Does not call it if `signal`
- * has already aborted.
+ * Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. Does not invoke `call` if
+ * `signal` has already aborted.
  */
 export function askCaller<T>(
   call: (signal: AbortSignal) => T | PromiseLike<T>,

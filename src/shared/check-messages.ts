@@ -74,7 +74,7 @@ function findShapeProblem({ role, content, results }: UnknownRecord): MessagePro
   return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";
 }
 
-/** Converts an assistant message whose content is a string: the transcript contains the string as a text part. */
+/** Converts an assistant message whose content is a string. In the transcript, the string becomes a text part. */
 function withTextPart(value: unknown): unknown {
   if (!isRecord(value) || value["role"] !== "assistant" || typeof value["content"] !== "string") return value;
   const text = value["content"];

@@ -9,7 +9,7 @@ import type { ToolDefinition } from "../core/types/tool.ts";
 import type { ShownTool, ToolChange } from "../core/types/tool-outcome.ts";
 
 export interface Edges {
-  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` if the text was cut. */
+  /** Removes credentials, and cuts the text to at most `longest` UTF-16 code units. Appends `ending` if the text was cut. */
   redactText(text: string, longest: number, ending?: string): string;
   /** Copies data without credentials, for display. */
   redactJson(value: Json): Json;
@@ -41,24 +41,24 @@ export interface Edges {
   describeDeferral?(cause: DeferralCause, toolName: string): string;
   /** Throws a clear error when an AI SDK stop condition reads `steps`. */
   refuseSteps?(context: object): void;
-  /** Throws if a run option is wrong. Without this function, a run only checks that names are known and that limits are numbers. */
+  /** Throws if a run option is invalid. Without this function, a run only checks that names are known and that limits are numbers. */
   checkOptions?(options: unknown): void;
-  /** Throws if the hooks that a middleware's `begin` returned are wrong. */
+  /** Throws if the hooks that a middleware's `begin` returned are invalid. */
   checkHooks?(name: string, hooks: unknown): void;
   /** Throws if a tool has a trait that has no effect with this middleware. */
   checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void;
-  /** Throws if a tool or a middleware passes a wrong argument to a method of its context. */
+  /** Throws if a tool or a middleware passes an invalid argument to a method of its context. */
   checkGiven?(method: CheckedMethod, given: unknown): void;
-  /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
+  /** Throws if a field of a tool is invalid. Without this function, only its name and its description are checked. */
   checkTool?(tool: unknown): void;
-  /** Throws if a registry's definition of a tool is wrong. */
+  /** Throws if a registry's definition of a tool is invalid. */
   checkDefinition?(definition: ToolDefinition): void;
   /**
    * Returns advice for an unknown field name: the name that this library uses, the group that the field belongs to, or the most similar
    * name. `fields` contains the known names, and the fields of groups.
    */
   adviseName?(name: string, fields: object): Replacement | undefined;
-  /** Returns advice on another library's content part: a sentence without its full stop. */
+  /** Returns advice on another library's content part: a sentence without the final period. */
   advisePart?(part: object): string | undefined;
   /** Explains why an answer with this finish reason is an error. `raw` is the reason as the service sent it. */
   describeFinish?(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string;
@@ -66,7 +66,7 @@ export interface Edges {
   describeMessage?(problem: MessageProblem, message?: unknown): string;
   /** Explains what is wrong with a message's fields. `given` is the caller's message, which may contain binary data. */
   findMessageProblem?(message: { readonly [field: string]: unknown }, given: unknown): string | undefined;
-  /** Returns advice on an option's wrong value. */
+  /** Returns advice on an invalid value for an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
@@ -99,7 +99,7 @@ export type MessageProblem =
   | "results"
   | "metadata";
 
-/** The options whose wrong values have advice. */
+/** The options with advice for invalid values. */
 export type AdvisedOption =
   | "provider"
   | "messages"

@@ -32,7 +32,7 @@ describe("estimateMedia", () => {
     ["audio by its seconds", file("audio/wav", base64(320_000)), 320],
     ["compressed audio by its seconds", file("audio/mpeg", base64(160_000)), 320],
     ["video by its seconds", file("video/mp4", base64(1_000_000)), 1_200],
-    ["another document by its size", file("application/msword", base64(150_000)), 4_000],
+    ["any other document by its size", file("application/msword", base64(150_000)), 4_000],
     ["data that cannot be read as nothing", file("application/pdf", "?"), 0],
   ])("counts %s", ([, part, tokens]) => {
     expect(estimateMedia(part)).toBe(tokens);
@@ -46,7 +46,7 @@ describe("estimateMetadata", () => {
     ["a data URL by the pixels of its image", [`data:image/png;base64,${png(750, 100)}`], 101],
     ["encoded audio by its seconds", { mimeType: "audio/wav", data: base64(320_000) }, 329],
     ["other encoded bytes by their number", { encrypted_content: base64(4_000) }, 1_006],
-    ["a short encoded text as text", ["A".repeat(400)], 101],
+    ["short encoded text as text", ["A".repeat(400)], 101],
     ["nothing", undefined, 0],
   ])("counts %s", ([, value, tokens]) => {
     expect(estimateMetadata(value)).toBe(tokens);

@@ -27,13 +27,13 @@ it.for<[what: string, mediaType: string, data: string, width: number, height: nu
 });
 
 it.each([
-  ["of another type", "image/bmp", bytes("BM tides")],
+  ["of an unsupported type", "image/bmp", bytes("BM tides")],
   ["that is cut off", "image/png", "iVBORw0KGgo="],
   ["without a frame", "image/jpeg", bytes(start, [0xff, 0xe1, 0xff, 0xff])],
-  ["of JPEG that is cut off in a segment", "image/jpeg", bytes(start, [0xff])],
-  ["of JPEG that is cut off in the length of a segment", "image/jpeg", bytes(start, [0xff, 0xe0, 0])],
-  ["of JPEG that is damaged", "image/jpeg", bytes(start, [0, 0, 0, 0])],
-  ["of WebP that is cut off", "image/webp", bytes("RIFFxxxxWEBPVP8X")],
+  ["in a JPEG file cut off in a segment", "image/jpeg", bytes(start, [0xff])],
+  ["in a JPEG file cut off in a segment length", "image/jpeg", bytes(start, [0xff, 0xe0, 0])],
+  ["in a damaged JPEG file", "image/jpeg", bytes(start, [0, 0, 0, 0])],
+  ["in a WebP file that is cut off", "image/webp", bytes("RIFFxxxxWEBPVP8X")],
   ["that has no pixels", "image/gif", bytes("GIF89a", [0, 0, 0, 0])],
 ])("readImageSize: returns undefined for an image %s", (_, mediaType, data) => {
   expect(readImageSize(data, mediaType)).toBeUndefined();

@@ -1,8 +1,8 @@
 import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/types/loop-event.ts";
 
 /**
- * Passes events of these types to `take`. Returns a function that removes the listeners. Adds the type if it is missing, because the
- * caller's code may emit events without it.
+ * Passes events of these types to `take`. Returns a function that removes the listeners. Adds the type to events that lack it, because the
+ * caller's code may emit such events.
  */
 export function listenTo(events: LoopEmitter, types: readonly LoopEventType[], take: (event: LoopEvent) => void): () => void {
   const listeners = types.map((type) => {

@@ -43,8 +43,8 @@ export type MediaSource = Named & (Readable | Unreadable);
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
 /**
- * Locates the content of an image or a file. Fetches no URLs. Validates base64 completely, but does not decode it. Its first bytes decide
- * the media type. Cached for each part, because the text may be long.
+ * Locates the content of an image or a file. Fetches no URLs. Validates base64 completely, but does not decode it. The first bytes
+ * determine the media type. Cached for each part, because the text may be long.
  */
 export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize((part: MediaPart): MediaSource => {
   const { filename = "" } = part;
@@ -90,7 +90,7 @@ function readBase64(data: string, mediaType: string): Readable | Unreadable {
 
 /**
  * True if `text` contains only characters of the alphabet, apart from padding at its end. Searches for the first `other` character instead
- * of matching the whole text: once a process has much compiled code, V8 stops optimizing patterns, and a repetition then overflows the
+ * of matching the whole text: once a process has compiled a lot of code, V8 stops optimizing patterns, and a repetition then overflows the
  * stack in 5 MB of text.
  */
 export function isEncoded(text: string, other: RegExp): boolean {

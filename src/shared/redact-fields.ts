@@ -145,7 +145,8 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 }
 
 /**
- * Returns the range of a list's items to redact, up to the first item that looks like a sentence: validators list messages under a field's name, and such messages are not secret.
+ * Returns the range of a list's items to redact, up to the first item that looks like a sentence. Validators list messages under a field's
+ * name, and such messages are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;

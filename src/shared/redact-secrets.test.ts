@@ -74,18 +74,18 @@ describe("redactSecrets", () => {
     ["a URL password without a user name", "redis://:hunter2@cache:6379/0", "redis://[redacted]@cache:6379/0"],
     ["a token in place of the user name in a URL", "https://abcdef@github.com/a/b", "https://[redacted]@github.com/a/b"],
     [
-      "the password of a URL inside a query parameter",
+      "the password in a URL inside a query parameter",
       "https://x.test:80/?next=https://u:p@y.test/",
       "https://x.test:80/?next=https://[redacted]@y.test/",
     ],
-    ["the password of a percent-encoded URL", "url=postgres%3A%2F%2Fapp%3Ahunter2%40db&n=1", "url=postgres://[redacted]@db&n=1"],
+    ["the password in a percent-encoded URL", "url=postgres%3A%2F%2Fapp%3Ahunter2%40db&n=1", "url=postgres://[redacted]@db&n=1"],
     [
-      "a field of JSON inside a JSON string",
+      "a JSON field inside a JSON string",
       JSON.stringify({ body: JSON.stringify({ api_key: "9f8e7d", n: 1 }) }),
       String.raw`{"body":"{\"api_key\":\"[redacted]\",\"n\":1}"}`,
     ],
     [
-      "a field of JSON that was stringified three times",
+      "a JSON field that was stringified three times",
       JSON.stringify(JSON.stringify(JSON.stringify({ password: 'a"bcd', n: 1 }))),
       JSON.stringify(JSON.stringify(JSON.stringify({ password: redacted, n: 1 }))),
     ],
@@ -97,7 +97,7 @@ describe("redactSecrets", () => {
     ["a JSON field that is cut off", '{"password":"hunter', '{"password":"[redacted]'],
     ["a numeric pass_code", '{"pass_code": 12345678}', '{"pass_code": [redacted]}'],
     [
-      "credentials of an object that Node printed",
+      "credentials in an object that Node printed",
       "{ apiKey: '9f8e7d6c', password: 'hunter2' }",
       "{ apiKey: '[redacted]', password: '[redacted]' }",
     ],
@@ -143,7 +143,7 @@ describe("redactSecrets", () => {
       "https://b.s3.test/k?X-Amz-Expires=9&X-Amz-Signature=[redacted]&X-Amz-Security-Token=[redacted]",
     ],
     [
-      "the AccountKey of an Azure connection string",
+      "the AccountKey in an Azure connection string",
       "AccountName=a;AccountKey=Eby8vdM02xNOcqFl==;EndpointSuffix=x",
       "AccountName=a;AccountKey=[redacted];EndpointSuffix=x",
     ],
@@ -166,7 +166,7 @@ describe("redactSecrets", () => {
     ["an API key after an escaped line break", String.raw`a\nsk-abc123DEF456`, String.raw`a\n[redacted]`],
     ["a JSON web token that is attached to a word", `x_${jwt}`, "x_[redacted]"],
     ["an API key in an error message", "Incorrect API key provided: Q7vRt2Lm****4sYb.", "Incorrect API key provided: [redacted]"],
-    ["several credentials in one text", "sk-abc123DEF456 and Bearer abc.DEF_123", "[redacted] and Bearer [redacted]"],
+    ["several credentials in one string", "sk-abc123DEF456 and Bearer abc.DEF_123", "[redacted] and Bearer [redacted]"],
   ])("redacts %s", ([, text, clean]) => {
     expect(redactSecrets(text)).toBe(clean);
     expect(redactSecrets(clean)).toBe(clean);

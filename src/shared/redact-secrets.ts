@@ -90,8 +90,8 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` if the text was
- * cut. Cuts twice: before the redaction, to limit the time for long text, and after it, because a replacement may be longer than the
+ * Removes credentials, and cuts the text to at most `longest` UTF-16 code units without splitting a character. Appends `ending` if the text
+ * was cut. Cuts twice: before the redaction, to limit the time for long text, and after it, because a replacement may be longer than the
  * secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
@@ -210,8 +210,8 @@ const deepestLevel = 8;
  * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", regardless of its
  * case and separators. Credentials in strings are removed too.
  *
- * Limits the copy to 8 levels and 500 values, strings to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items. Omitted
- * parts appear as "…". A key "__proto__" is copied like any other key.
+ * Limits the copy to 8 levels and 500 values, strings to 500 UTF-16 code units, keys to 100 code units, and arrays and objects to 50 items.
+ * Omitted parts appear as "…". A key "__proto__" is copied like any other key.
  *
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */

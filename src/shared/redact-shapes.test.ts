@@ -71,7 +71,7 @@ describe("redactSecrets: lists, pairs and sentences", () => {
     ["a Voyage key", "bad pa-1aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT", "bad [redacted]"],
     ["an API key in a sentence", "The API key is abcdefgh12345678.", "The API key is [redacted]."],
     ["a quoted token in a sentence", "your token was 'abcdefgh12345678'", "your token was '[redacted]'"],
-    ["a password joined to the option -u", "curl -s -uapp:hunter2 https://x.test", "curl -s -uapp:[redacted] https://x.test"],
+    ["a password joined to the -u option", "curl -s -uapp:hunter2 https://x.test", "curl -s -uapp:[redacted] https://x.test"],
   ])("redacts %s", ([, text, clean]) => {
     expect(redactSecrets(text)).toBe(clean);
     expect(redactSecrets(clean)).toBe(clean);

@@ -11,7 +11,7 @@ export interface Repetition {
   readonly clock?: Clock | undefined;
 }
 
-/** Repeats a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns false. */
+/** Retries a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns false. */
 export async function repeatFailed<T>(
   request: () => PromiseLike<T> | T,
   { everyMs, mayRepeat, clock = systemClock }: Repetition,

@@ -27,7 +27,7 @@ export interface LoggedLine {
   readonly [field: string]: Json;
 }
 
-/** The fields of a line, which may be missing. */
+/** The fields of a line. Any of them may be missing. */
 type Logged<Event, Field extends keyof Event> = { readonly [Name in Field]?: Event[Name] | undefined };
 
 type RunEndField = "status" | "reason" | "usage" | "costUSD" | "durationMs" | "toolCallsExecuted";
@@ -81,7 +81,7 @@ export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], Ite
   readonly request?: LoggedRequest | undefined;
   /** The first text, reasoning or call of the last attempt. `ms` is the time since the start of that attempt. */
   readonly firstToken?: { readonly at: number; readonly ms: number; readonly kind: "text" | "reasoning" | "call" } | undefined;
-  /** The attempts of a provider such as `withRetry`. Empty for other providers. */
+  /** The attempts by a provider such as `withRetry`. Empty for other providers. */
   readonly attempts: readonly LoggedAttempt[];
   readonly output?: LoggedOutput | undefined;
   readonly calls: readonly LoggedCall[];
@@ -126,7 +126,7 @@ export interface LoggedRequest {
   messages(): readonly Message[];
 }
 
-/** An attempt of a provider such as `withRetry` or `withFallback`. */
+/** An attempt by a provider such as `withRetry` or `withFallback`. */
 export interface LoggedAttempt {
   readonly attempt: number;
   readonly provider: string;

@@ -10,8 +10,8 @@ interface Listening {
 const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions for the same signal share one
- * listener, because Node warns about more than 10. When no function is left, the listener is removed.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call`. All functions for the same signal share one
+ * listener, because Node warns about more than 10 listeners. When no function is left, the listener is removed.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
   const known = listening.get(signal) ?? listen(signal);

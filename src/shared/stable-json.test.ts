@@ -50,7 +50,7 @@ describe("stableJson", () => {
     ],
     ["no undefined fields", { b: undefined, a: 1 }, '{"a":1}'],
     ["the key __proto__ as data", JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'), '{"__proto__":{"a":2,"z":1},"b":1}'],
-    ["whole-number keys first, in the order of their numbers", { b: 1, 10: 1, 9: 1 }, '{"9":1,"10":1,"b":1}'],
+    ["whole-number keys first, in numeric order", { b: 1, 10: 1, 9: 1 }, '{"9":1,"10":1,"b":1}'],
     ["negative zero as 0", -0, "0"],
   ])("writes %s", ([, value, text]) => {
     expect(stableJson(value)).toBe(text);

@@ -1,12 +1,12 @@
 import type { ModelChunk } from "../core/types/provider.ts";
 import { edges } from "./edges.ts";
 
-/** Cuts a string to at most `longest` UTF-16 units without splitting a character. Adds "…" if it was cut. */
+/** Cuts a string to at most `longest` UTF-16 code units without splitting a character. Adds "…" if it was cut. */
 export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${takeStart(text, longest)}…` : text;
 }
 
-/** Returns at most the first `longest` UTF-16 units of a string, without splitting a character. */
+/** Returns at most the first `longest` UTF-16 code units of a string, without splitting a character. */
 export function takeStart(text: string, longest: number): string {
   return text.length > longest ? text.slice(0, longest).replace(/[\ud800-\udbff]$/, "") : text;
 }

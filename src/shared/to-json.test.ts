@@ -69,7 +69,7 @@ describe("toJson", () => {
     ["NaN, infinite numbers and negative zero", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0]],
     ["maps, sets and regular expressions", { map: new Map([[1, 2]]), set: new Set([1]), expression: /x/ }],
     ["bytes", { bytes: new Uint8Array([1, 2]), buffer: Buffer.from("ab") }],
-    ["holes and extra fields of arrays", Object.assign(new Array(3), { 1: "one", extra: true })],
+    ["holes and extra fields in arrays", Object.assign(new Array(3), { 1: "one", extra: true })],
     ["inherited and non-enumerable fields", Object.defineProperty(Object.create({ inherited: 1 }), "hidden", { value: 1 })],
     [
       "an instance of a class",

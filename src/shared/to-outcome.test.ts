@@ -86,7 +86,7 @@ describe("toOutcome", () => {
     ["a Map", new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
     ["a Set", new Set([1]), "The tool's result cannot be written as JSON: a Set."],
     [
-      "the response of a fetch",
+      "a fetch response",
       new Response("7 °C"),
       "The tool's result cannot be written as JSON: a Response, whose body has to be read first, for example with `await response.json()`.",
     ],

@@ -10,7 +10,7 @@ const abilities = /* @__PURE__ */ Object.keys({ compacts: true, searchesTools: t
   true
 >) as readonly Ability[];
 
-/** Returns the abilities that are true. */
+/** Returns the abilities that are true in `facts`. */
 export function toAbilities(facts: { readonly [Name in Ability]?: unknown }): Pick<ProviderFacts, Ability> {
   return Object.fromEntries(abilities.filter((name) => facts[name] === true).map((name) => [name, true]));
 }
@@ -25,8 +25,9 @@ export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
 }
 
 /**
- * Creates a provider from an existing one, with a new `stream`. The new provider keeps all other fields of `provider`, so that abilities that a
- * later version adds are not lost. `changes` may set more fields: a wrapper that drops summaries sets `compacts: undefined`.
+ * Creates a provider from an existing one, with a new `stream`. The new provider keeps all other fields of `provider`, so that abilities
+ * that a later version adds are not lost. `changes` may set more fields. For example, a wrapper that drops summaries sets `compacts:
+ * undefined`.
  *
  * @example
  * const counted = wrapProvider(provider, {

@@ -112,7 +112,7 @@ const faults: readonly [string, Fault, readonly (string | undefined)[]][] = [
     [reader],
   ],
   [
-    "cuts long texts",
+    "truncates long strings",
     appendFault((change) => ({
       ...change,
       messages: change.messages.map((message) =>

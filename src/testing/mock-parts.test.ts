@@ -31,9 +31,9 @@ const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retrya
 describe("createMockProvider: parts", () => {
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     ["a text part", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
-    ["an empty text", text(""), [{ type: "text-delta", text: "" }, stopped]],
+    ["an empty text part", text(""), [{ type: "text-delta", text: "" }, stopped]],
     [
-      "a text in pieces of whole characters",
+      "text in pieces of whole characters",
       text("a😀bc😀", { chunks: 3 }),
       [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "😀b" }, { type: "text-delta", text: "c😀" }, stopped],
     ],
@@ -102,7 +102,7 @@ describe("createMockProvider: parts", () => {
       ],
     ],
     [
-      "with an empty argument text as an empty object",
+      "with empty argument text as an empty object",
       toolCall("f", {}, { rawArgs: "", fragments: 0 }),
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: {}, argsText: "" }, called],
     ],

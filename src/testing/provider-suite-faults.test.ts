@@ -41,7 +41,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "breaks characters outside ASCII",
+      "breaks non-ASCII characters",
       mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
       {
         "streams text and ends with exactly one finish chunk":
@@ -72,7 +72,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "gives two calls one key",
+      "gives two calls the same key",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, key: "call-0" } : chunk]),
       {
         "keeps parallel calls apart": "The calls of a message must have different keys, but have call-0, call-0.",
@@ -91,7 +91,7 @@ describe("providerSuite: faults", () => {
       },
     ],
     [
-      "gives two calls one id",
+      "gives two calls the same id",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, id: "same" } : chunk]),
       {
         "keeps parallel calls apart": "The calls of a message must have different ids, but have same, same.",
@@ -104,7 +104,7 @@ describe("providerSuite: faults", () => {
       { "reports usage": 'The stream has no "usage" chunk.' },
     ],
     [
-      "reports a wrong total of tokens",
+      "reports a wrong token total",
       mapping((chunk) => [chunk.type === "usage" ? { ...chunk, usage: { ...chunk.usage, totalTokens: 50 } } : chunk]),
       {
         "reports usage":

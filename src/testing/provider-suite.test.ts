@@ -14,7 +14,7 @@ describe("providerSuite", () => {
   it.for<[way: string, breakStream: (stream: Stream) => Stream]>([
     ["like the mock provider", (stream) => stream],
     [
-      "without fragments of arguments",
+      "without argument fragments",
       mapping((chunk) => (chunk.type === "call-start" || chunk.type === "call-args-delta" ? [] : [chunk])),
     ],
     ["without call ids", mapping((chunk) => ["id" in chunk ? { ...chunk, id: undefined } : chunk])],

@@ -76,7 +76,7 @@ describe("registrySuite", () => {
       },
     ],
     [
-      "has a schema without the type object",
+      'has a schema without the type "object"',
       ({ definitions }) => {
         const bare = definitions().map((definition) => ({ ...definition, inputSchema: {} }));
         return { definitions: () => bare };
@@ -103,7 +103,7 @@ describe("registrySuite", () => {
       { "lists each tool in a form that every provider accepts": 'The tool "echo" has no description.' },
     ],
     [
-      "wraps the results of tools",
+      "wraps tool results",
       ({ executeTool }) => ({ executeTool: async (name, args, context) => ({ output: await executeTool(name, args, context) }) }),
       {
         "returns the result of a tool": 'The tool "echo" must return {"text":"Grüße"}, but returned {"output":{"text":"Grüße"}}.',

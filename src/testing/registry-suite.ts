@@ -31,7 +31,7 @@ interface RegistryBench {
   readonly patience: Patience;
 }
 
-/** The schema of the tool "echo", written by hand so that `turnwright/testing` needs no schema library. */
+/** The schema of the "echo" tool, written by hand so that `turnwright/testing` needs no schema library. */
 const echoSchema: StandardSchema<{ text: string }> = {
   "~standard": {
     version: 1,

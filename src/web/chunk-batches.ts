@@ -29,7 +29,7 @@ export class ChunkBatches<Chunk> {
   }
 
   /**
-   * Returns the next chunks, at least one, or undefined after the last. If the event source throws, the last chunks
+   * Returns the next one or more chunks, or undefined after the last one. If the event source throws, the last chunks
    * describe the error.
    */
   async next(): Promise<readonly Chunk[] | undefined> {

@@ -53,7 +53,7 @@ const maxIdLength = 500;
 const maxNameLength = 500;
 
 /**
- * Returns the id of a page's last message, or undefined if an earlier message has the same id, which then identifies neither.
+ * Returns the id of a page's last message. Returns undefined if an earlier message has the same id, because the id then identifies neither.
  */
 function readMessageId(messages: readonly unknown[]): string | undefined {
   const last = messages.at(-1);
@@ -125,7 +125,10 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
   return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
 }
 
-/** Checks whether a file's media type is allowed: that of its data URL, or else the `mediaType` field, and the one that its bytes show. */
+/**
+ * Checks that a file's media types are allowed: the type from its data URL, or else from the `mediaType` field, and the type that its bytes
+ * show.
+ */
 function checkTypes(
   recognized: string,
   { mediaType, url }: { readonly mediaType: string; readonly url: string },

@@ -14,7 +14,7 @@ export interface SSEOptions {
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * The time without an event after which a comment is sent, so that proxies keep the connection open. In milliseconds. With
+   * The time without an event, in milliseconds, after which a comment is sent, so that proxies keep the connection open. With
    * `Infinity`, no comments are sent. Default 15,000.
    */
   readonly keepAliveMs?: number | undefined;

@@ -10,18 +10,18 @@ const image = { type: "image", mediaType: "image/png", data: url };
 
 describe("readAGUIRequest", () => {
   it.for<[string, unknown, unknown]>([
-    ["a user message of text", "Hi.", "Hi."],
+    ["a user message with a string", "Hi.", "Hi."],
     [
-      "a user message of text parts",
+      "a user message with text parts",
       [
         { type: "text", text: "One." },
         { type: "text", text: "" },
       ],
       "One.",
     ],
-    ["an image of AG-UI 1.0", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
-    ["an image of AG-UI 0.0", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
-    ["an image of AG-UI 0.0 with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
+    ["an AG-UI 1.0 image", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
+    ["an AG-UI 0.0 image", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
+    ["an AG-UI 0.0 image with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
   ])("reads %s", async ([, content, expected]) => {
     expect(await readAGUIRequest(user(content))).toEqual({
       ...ids,

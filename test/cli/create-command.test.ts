@@ -86,16 +86,24 @@ describe("turnwright create", () => {
   });
 
   it.for<readonly [what: string, args: readonly string[], problem: string]>([
-    ["no template without a terminal", [], "`create` needs a template: chat-page, terminal-agent, bot, worker, tool-tests."],
+    [
+      "a missing template without a terminal",
+      [],
+      "`create` needs a template: chat-page, terminal-agent, bot, worker, tool-tests.",
+    ],
     [
       "an unknown template",
       ["chat"],
       'There is no template "chat". Choose one of these: chat-page, terminal-agent, bot, worker, tool-tests.',
     ],
-    ["a template that is a name of Object.prototype", ["toString"], 'There is no template "toString".'],
+    ["a template named after a property of Object.prototype", ["toString"], 'There is no template "toString".'],
     ["a third argument", ["bot", "a", "b"], "`create` takes one template and one folder."],
     ["an unknown option", ["bot", "--force"], "Unknown option '--force'."],
-    ["a folder that is no package name", ["bot", "My Bot"], '"My Bot" is not a valid package name: use lower-case letters'],
+    [
+      "a folder whose name is not a valid package name",
+      ["bot", "My Bot"],
+      '"My Bot" is not a valid package name: use lower-case letters',
+    ],
     ["an empty name", ["bot", "a", "--name", ""], '"" is not a valid package name'],
     ["the name of a dependency", ["bot", "openai"], 'The project cannot be called "openai", because it uses the package'],
   ])("exits with code 2 for %s, and writes nothing", async ([, args, problem]) => {

@@ -104,7 +104,7 @@ describe("turnwright inspect", () => {
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
     ["a missing file", ["inspect", "no.jsonl"], 1, "There is no file no.jsonl. Check the path."],
-    ["a file that is no log", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
+    ["a file that is not a log", ["inspect", "data.jsonl"], 1, "data.jsonl is neither a run log nor a journal file."],
     ["a damaged journal", ["inspect", "damaged.jsonl"], 1, "damaged.jsonl: The journal"],
     ["an empty folder", ["inspect", "empty"], 1, "The folder has no logs."],
     ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The file cannot be written"],

@@ -118,7 +118,7 @@ describe("serveLogs", () => {
   it.skipIf(process.platform === "win32").for<readonly [what: string, swap: (path: string, secret: string) => void]>([
     ["a symbolic link", (path, secret) => symlinkSync(secret, path)],
     ["a pipe", (path) => execFileSync("mkfifo", [path])],
-    ["a file that is no log", (path) => writeFileSync(path, "a secret\n")],
+    ["a file that is not a log", (path) => writeFileSync(path, "a secret\n")],
   ])("sends nothing if a log was replaced by %s", async ([, swap]) => {
     const folder = makeCliFolder();
     const path = join(folder, "run.jsonl");

@@ -163,7 +163,12 @@ describe("turnwright rerun", () => {
       2,
       "--model does not",
     ],
-    ["an output file that exists", ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"], 1, "run.jsonl already exists."],
+    [
+      "an output file that already exists",
+      ["--from", "i1", "--module", "agent.mjs", "-o", "run.jsonl"],
+      1,
+      "run.jsonl already exists.",
+    ],
   ])("prints a message and writes no log for %s", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     await writeRun(folder);

@@ -28,12 +28,12 @@ async function summariesOf(messages: readonly Message[], script: readonly MockMe
 describe("compactMessages in a window of 128,000 tokens", () => {
   it.for<[what: string, messages: readonly Message[], script: readonly MockMessage[]]>([
     [
-      "a PDF of 600 kB in a message",
+      "a 600 kB PDF in a message",
       [{ role: "user", content: [{ type: "text", text: "Read." }, file] }],
       [toolCall("read"), text("Done.")],
     ],
     [
-      "a PDF of 600 kB in a result",
+      "a 600 kB PDF in a result",
       [{ role: "user", content: "Read." }],
       [
         [toolCall("read"), size],
@@ -41,7 +41,7 @@ describe("compactMessages in a window of 128,000 tokens", () => {
       ],
     ],
     [
-      "an image of 900 kB in provider metadata",
+      "a 900 kB image in provider metadata",
       [{ role: "user", content: "Draw." }],
       [
         [providerMetadata({ inlineData: { mimeType: "image/jpeg", data: jpeg } }), toolCall("read"), unknown],

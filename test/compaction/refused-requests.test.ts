@@ -166,7 +166,7 @@ describe("compactMessages after a request is refused as too long", () => {
   });
 
   it.for([
-    ["contextWindow is larger than the window of the model", { contextWindow: 100_000 }],
+    ["contextWindow is larger than the model's window", { contextWindow: 100_000 }],
     ["`keep` is larger than the request", { when: 90_000, keep: 30_000 }],
   ] as const)("summarizes even if %s", async ([, compaction]) => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);

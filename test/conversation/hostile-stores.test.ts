@@ -32,15 +32,15 @@ const ended = { runId: "chat-17.1", status: "completed" };
 describe("fileConversationStore with edited files", () => {
   it.for<[what: string, change: unknown]>([
     ["null", null],
-    ["a number", 5],
+    ["a number instead of an object", 5],
     ["a negative number of messages", { ...valid, from: -1 }],
-    ["more messages than there are", { ...valid, from: 1 }],
-    ["the largest number of messages", { ...valid, from: 4_294_967_295 }],
+    ["a number of messages that is too large", { ...valid, from: 1 }],
+    ["the largest possible number of messages", { ...valid, from: 4_294_967_295 }],
     ["no messages", { ...valid, messages: null }],
-    ["a message that is no object", { ...valid, messages: [5] }],
+    ["a message that is not an object", { ...valid, messages: [5] }],
     ["no state", { ...valid, state: null }],
-    ["a text as the number of runs", { ...valid, state: { ...state, runs: "1" } }],
-    ["undelivered messages that are no array", { ...valid, state: { ...state, undelivered: {} } }],
+    ["a string as the number of runs", { ...valid, state: { ...state, runs: "1" } }],
+    ["undelivered messages that are not an array", { ...valid, state: { ...state, undelivered: {} } }],
     ["a run that begins after the last message", { ...valid, state: { ...state, lastRun: { ...ended, start: 2 } } }],
   ])("refuses a record with %s, even if its checksum is valid", async ([, change]) => {
     const folder = makeFolder();

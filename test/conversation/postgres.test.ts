@@ -94,7 +94,7 @@ describe("postgresConversationStore", () => {
 
   it.each([
     ["a missing pool", [undefined], "pool"],
-    ["a short lease", [{ query() {} }, { leaseMs: 10 }], "leaseMs"],
+    ["a lease that is too short", [{ query() {} }, { leaseMs: 10 }], "leaseMs"],
   ] as const)("throws for %s", (_title, args, option) => {
     expect(() => postgresConversationStore(...(args as unknown as Parameters<typeof postgresConversationStore>))).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),

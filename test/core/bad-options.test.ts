@@ -9,27 +9,27 @@ const named = (name: unknown, more: object = {}): object => ({ middleware: [{ na
 
 describe("a run's options", () => {
   it.for([
-    ["a misspelt hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
-    ["a hook that is no function", named("a", { call: true }), /"middleware\[0\].call" is .*, but must be a function/],
+    ["a misspelled hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
+    ["a hook that is not a function", named("a", { call: true }), /"middleware\[0\].call" is .*, but must be a function/],
     ["a middleware without a name", named(undefined), /"middleware\[0\].name" is .*, but must be a name/],
-    ["two middleware with one name", { middleware: [{ name: "a" }, { name: "a" }] }, "a name that no other middleware has"],
-    ["wrong hooks from begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
+    ["two middleware with the same name", { middleware: [{ name: "a" }, { name: "a" }] }, "a name that no other middleware has"],
+    ["invalid hooks returned by begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
     [
-      "a middleware that is no object",
+      "a middleware that is not an object",
       { middleware: ["a"] },
       /"middleware\[0\]" is .*, but must be middleware: an object with a name and hooks/,
     ],
     [
-      "middleware in an order that does not work",
+      "middleware in the wrong order",
       { middleware: [{ name: "b", after: ["a", "c"] }, { name: "a" }] },
       /"middleware" is .*, but must be a list with "a" before "b"/,
     ],
     ["middleware outside an array", { middleware: { name: "a" } }, /"middleware" is .*, but must be an array of middleware/],
-    ["a journal of another kind", { journal: { step: () => undefined } }, /"journal" is .*, but must be a journal/],
+    ["an object that is not a journal", { journal: { step: () => undefined } }, /"journal" is .*, but must be a journal/],
     ["a durable journal without an id", { journal: { ...recordSteps(), durable: true } }, /"runId" is .*, but must be a string/],
     ["a cost limit without prices", { limits: { maxCostUSD: 1 } }, /"pricing" is .*, but must be a function/],
-    ["an answer that is no data", { answers: { call_1: () => 1 } }, /"answers.call_1" is .*, but must be an object/],
-    ["an option of another library", { stopWhen: [] }, "stopWhen"],
+    ["an answer that is not an object", { answers: { call_1: () => 1 } }, /"answers.call_1" is .*, but must be an object/],
+    ["an option from another library", { stopWhen: [] }, "stopWhen"],
   ] as const)("are refused before any request: %s", async ([, more, message]) => {
     const { calls } = provider;
     await expect(runToolLoop({ ...good, ...more } as never)).rejects.toThrow(message);

@@ -76,10 +76,15 @@ describe("the `answers` option", () => {
     ["an unknown id", { call_9: yes }, "unknown-decision", { call: "call_9", waiting: ["call_i0_0", "call_i0_1"] }],
     ["a result for an approval", { call_i0_0: { kind: "result", result: 1 } }, "invalid-decision", { waitsFor: "approval" }],
     ["an approval for a result", { call_i0_1: yes }, "invalid-decision", { waitsFor: "result", problem: 'is "approve"' }],
-    ["a result that does not fit", { call_i0_1: { kind: "result", result: {} } }, "invalid-decision", { call: "call_i0_1" }],
+    [
+      "a result that does not match its schema",
+      { call_i0_1: { kind: "result", result: {} } },
+      "invalid-decision",
+      { call: "call_i0_1" },
+    ],
     ["a decision of an unknown kind", { call_i0_0: { kind: "maybe" } }, "invalid-decision", { problem: 'is "maybe"' }],
-    ["a page that says so in another way", { call_i0_1: { ...ofPage, fromPage: "true" } }, "invalid-option", {}],
-    ["an answer that does not fit the schema of a wait", { call_i0_2: { by: 1 } }, "invalid-decision", { waitsFor: "answer" }],
+    ['fromPage: "true" instead of true', { call_i0_1: { ...ofPage, fromPage: "true" } }, "invalid-option", {}],
+    ["an answer that does not match the schema of a wait", { call_i0_2: { by: 1 } }, "invalid-decision", { waitsFor: "answer" }],
     ["a result from a page", { call_i0_1: { ...ofPage, fromPage: true } }, "invalid-decision", {}],
   ])("is refused before anything runs or is recorded if it has %s", async ([, answers, code, details]) => {
     const { journal, run } = setUp([pay, later, permit], [toolCall("pay"), toolCall("later"), toolCall("permit")]);
@@ -277,7 +282,7 @@ describe("an agent tool", () => {
   });
 
   it.for<[what: string, outcome: string, fields: object]>([
-    ["prepare returns no object", "failed", { prepare: () => 5 }],
+    ["prepare does not return an object", "failed", { prepare: () => 5 }],
     ["prepare never settles", "failed", { prepare: () => never }],
     ["toResult never settles", "timed-out", { toResult: () => never }],
   ])("ends its call if %s", async ([, outcome, fields]) => {

@@ -21,9 +21,9 @@ function createProgram(traits: object = {}) {
 let asks = true;
 
 it.for<[what: string, mayAsk: (at: CallAt) => boolean, traits: object]>([
-  ["as its docs say", (at) => !at.isOver, {}],
-  ["as its docs say, with a durable tool", (at) => !at.isOver, { durable: true }],
-  ["because it no longer asks", () => asks, {}],
+  ["because it checks at.isOver", (at) => !at.isOver, {}],
+  ["because it checks at.isOver, with a durable tool", (at) => !at.isOver, { durable: true }],
+  ["because it no longer waits", () => asks, {}],
 ])("a call whose wait was stopped never runs, even if its middleware calls next later: %s", async ([, mayAsk, traits]) => {
   asks = true;
   const own: Middleware = {
@@ -52,7 +52,7 @@ it.for<[what: string, mayAsk: (at: CallAt) => boolean, traits: object]>([
 });
 
 it.for<[where: string, own: Omit<Middleware, "name">, more: object]>([
-  ["a request", { request: async (request, next, at) => (await ask(at, at.state.iteration === 1), next(request)) }, {}],
+  ["request", { request: async (request, next, at) => (await ask(at, at.state.iteration === 1), next(request)) }, {}],
   ["afterCalls", { afterCalls: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd", { beforeEnd: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd at a limit", { beforeEnd: async (_, at) => ask(at, true) }, { limits: { maxIterations: 1 } }],

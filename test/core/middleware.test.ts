@@ -47,7 +47,7 @@ describe("approve", () => {
   });
 
   it.for<[what: string, needsApproval: (args: never) => unknown]>([
-    ["that need it with the defaults of their schema", ({ amount }: { readonly amount: number }) => amount > 100],
+    ["that need it because of a default in their schema", ({ amount }: { readonly amount: number }) => amount > 100],
     ["whose needsApproval returns undefined", () => undefined],
   ])("waits for a decision about calls %s", async ([, needsApproval]) => {
     const inputSchema = z.object({ amount: z.number().default(900) });

@@ -16,9 +16,9 @@ const denies: Middleware = {
 it.for<[by: string, middleware: readonly Middleware[], outcome: string, limits: object]>([
   ["middleware without a step", [denies], "denied", {}],
   ["a policy", [approve(({ name }) => ({ kind: name === "pay" ? "deny" : "approve" }))], "denied", {}],
-  ["an edit that does not fit", [approve(({ name }) => edit(name))], "invalid-input", {}],
+  ["an edit that does not match the schema", [approve(({ name }) => edit(name))], "invalid-input", {}],
   ["a guardrail", [guardrails({ tools: [{ name: "pay", check: ({ name }) => check(name) }] })], "denied", {}],
-  ["the gate", [gateTools({ active: true, allowedNames: ["look"] })], "blocked", {}],
+  ["gateTools", [gateTools({ active: true, allowedNames: ["look"] })], "blocked", {}],
   ["limits.maxToolCalls", [], "limit", { maxToolCalls: 1 }],
 ])(
   "a call refused by %s has the same outcome when resumed from any prefix of the journal",

@@ -79,7 +79,7 @@ describe("a run that its worker does not execute", () => {
 describe("a run whose execution ended because another execution had begun", () => {
   it.each([
     ["goes back into its queue if its worker still owns it", "me", "ENQUEUED"],
-    ["stays with another worker that owns it", "somebody", "PENDING"],
+    ["stays with its owner if that is another worker", "somebody", "PENDING"],
   ])("%s", async (_title, owner, status) => {
     await database.pool.query("INSERT INTO turnwright.workers VALUES ('somebody', 'shop', 1e9, now())");
     await other.query("SELECT pg_advisory_lock(hashtextextended('somebody', 0))");
@@ -105,9 +105,9 @@ describe("a run whose execution ended because another execution had begun", () =
 
 describe("another worker counts as dead", () => {
   it.each([
-    { title: "at once when it was stopped", beat: "'-infinity'", locks: true, sweeps: 1 },
-    { title: "after two sweeps when its lock is free", beat: "now()", locks: false, sweeps: 2 },
-    { title: "after three sweeps when it is late", beat: "now() - interval '1 minute'", locks: true, sweeps: 3 },
+    { title: "immediately if it was stopped", beat: "'-infinity'", locks: true, sweeps: 1 },
+    { title: "after two sweeps if its lock is free", beat: "now()", locks: false, sweeps: 2 },
+    { title: "after three sweeps if its heartbeat is late", beat: "now() - interval '1 minute'", locks: true, sweeps: 3 },
   ])("$title", async ({ beat, locks, sweeps }) => {
     await database.pool.query(`INSERT INTO turnwright.workers VALUES ('other', 'shop', 1000, ${beat})`);
     if (locks) await other.query("SELECT pg_advisory_lock(hashtextextended('other', 0))");

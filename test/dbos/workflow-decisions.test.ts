@@ -67,7 +67,7 @@ describe("sendDecision", () => {
     ["an unknown call", "nobody", { kind: "approve" }, "unknown-decision"],
     ["a result instead of an approval", undefined, { kind: "result", result: 1 }, "invalid-decision"],
     ["a malformed decision", undefined, { kind: "yes" }, "invalid-decision"],
-    ["no object", undefined, "approve", "invalid-decision"],
+    ["a decision that is not an object", undefined, "approve", "invalid-decision"],
   ])(
     "refuses %s, and the call keeps waiting",
     async (...[title, id, decision, code]) => {

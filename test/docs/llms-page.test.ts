@@ -8,8 +8,8 @@ it.for<[what: string, names: readonly string[]]>([
   ["every status", Object.values(statusByReason)],
   ["every reason", Object.keys(statusByReason)],
   ["every finish reason", Object.keys(finishReasons)],
-  ["every code of a provider error", Object.keys(providerErrorCodes)],
-  ["every code of a LoopError", Object.keys(loopErrorCodes)],
+  ["every provider error code", Object.keys(providerErrorCodes)],
+  ["every LoopError code", Object.keys(loopErrorCodes)],
   ["every chunk", Object.keys(chunkFields)],
 ])("llms.txt: names %s", ([, names]) => {
   expect(names.filter((name) => !words.includes(name))).toEqual([]);

@@ -16,7 +16,7 @@ it.for<[what: string, code: string, lines: readonly string[]]>([
   ["a value that is passed on", "use([approve, helper]);", ['import { approve } from "turnwright";', ""]],
   ["a default import", "new OpenAI();", ['import OpenAI from "openai";', ""]],
   ["types alone", "const policy: Approve = undefined;", ['import type { Approve } from "turnwright";', ""]],
-  ["no field with the name of an import", "show({ approve: true }.approve);", []],
+  ["no field that only shares an import's name", "show({ approve: true }.approve);", []],
   ["no name that the snippet declares", "function runToolLoop() {}\nrunToolLoop();", []],
 ])("importsOf: copies the imports of %s", ([, code, lines]) => {
   expect(importsOf(code, example)).toEqual(lines);

@@ -115,33 +115,33 @@ describe("compareReports", () => {
 
   it.for<readonly [what: string, before: Agent, after: Agent, text: string]>([
     [
-      "another call",
+      "a different call",
       { calls: ["lookup", "refund"], ok: true },
       { calls: ["lookup", "lookup"], ok: false },
       "iteration 1: another call: refund → lookup",
     ],
     ["a missing call", { calls: ["refund"], ok: true }, { calls: [], ok: false }, "iteration 0: no call: refund"],
-    ["one more call", { calls: [], ok: false }, { calls: ["refund"], ok: true }, "iteration 0: one more call: refund"],
+    ["an additional call", { calls: [], ok: false }, { calls: ["refund"], ok: true }, "iteration 0: one more call: refund"],
     [
-      "another question",
+      "a different question",
       { calls: ["refund"], ok: true, message: "Pay me back" },
       { calls: [], ok: false },
       "iteration 0: no call: refund (the requests differ in messages)",
     ],
     [
-      "other words after another question",
+      "different words after a different question",
       { calls: ["refund"], ok: true, message: "Pay me back" },
       { calls: ["refund"], ok: false },
       `iteration 1: other words: "Yes." → "No."`,
     ],
     [
-      "other words",
+      "different words",
       { calls: ["refund"], ok: true },
       { calls: ["refund"], ok: false },
       `iteration 1: other words: "Yes." → "No."`,
     ],
     [
-      "another prompt",
+      "a different prompt",
       { calls: [], ok: true },
       { calls: [], ok: false, system: "Be rude." },
       `iteration 0: other words: "Yes." → "No." (the requests differ in system)`,

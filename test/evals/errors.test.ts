@@ -11,7 +11,7 @@ const statuses = (trials: readonly TrialReport[] = []): readonly string[] => tri
 describe("errors from trials", () => {
   it.for([
     ["a wrong key", "run", fail({ status: 401, message: "Wrong key" }), 1],
-    ["a service that is busy", "run", fail({ status: 529, message: "Busy" }), 5],
+    ["a busy service", "run", fail({ status: 529, message: "Busy" }), 5],
     ["a setup that throws", "setup", new Error("no database"), 1],
     ["a connection that was reset", "setup", Object.assign(new Error("reset"), { code: "ECONNRESET" }), 5],
   ] as const)("%s: is retried only if a retry may help", async ([, place, problem, count]) => {
@@ -37,7 +37,7 @@ describe("errors from trials", () => {
   it.for([
     ["a wrong key", fail({ status: 401, message: "Wrong key" })],
     ["a model that does not exist", fail({ status: 404, message: "No such model" })],
-    ["a service that is busy", fail({ status: 503, message: "Busy" })],
+    ["a busy service", fail({ status: 503, message: "Busy" })],
     ["a stream that breaks", fail({ code: "stream-ended-early", message: "Cut" })],
     ["a service that sends nothing", stall()],
   ] as const)("%s: fails an evaluation even if its checks pass when the agent does nothing", async ([, problem]) => {

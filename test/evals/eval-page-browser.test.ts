@@ -18,7 +18,7 @@ describe("renderEvalPage", () => {
   it.for([
     ["a screen", { viewport: { width: 1200, height: 800 } }],
     [
-      "a phone in the dark",
+      "a phone in dark mode",
       { viewport: { width: 390, height: 800 }, colorScheme: "dark" as const, isMobile: true, hasTouch: true },
     ],
   ] as const)("opens trials and filters cases on %s, and runs no script contained in text", async ([, options]) => {

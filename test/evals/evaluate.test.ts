@@ -387,7 +387,7 @@ describe("evaluate", () => {
   });
 
   it.each([
-    ["no check", () => "yes", /The check "check" is .*, but must be a boolean, a score/],
+    ["a string as the check result", () => "yes", /The check "check" is .*, but must be a boolean, a score/],
     ["an object without checks", () => ({}), /check has returned an object without checks/],
     ["a score above 1", () => ({ good: 2 }), /The check "good" is 2, but must be a score from 0 to 1/],
   ])("reports %s as an error", async (_name, check, message) => {

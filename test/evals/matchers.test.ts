@@ -38,17 +38,17 @@ describe("evalMatchers", () => {
 
   it.each([
     [
-      "another argument",
+      "a different argument",
       () => expect(result).toHaveCalled("refund", { order: 8 }),
       'Expected the run to call refund with {"order":8}. Its calls: refund({"order":7,"note":"late"}).',
     ],
     [
-      "a call that was not wanted",
+      "an unwanted call",
       () => expect(result).not.toHaveCalled("refund"),
       'Expected the run not to call refund. Its calls: refund({"order":7,"note":"late"}).',
     ],
     [
-      "another ending",
+      "a different ending",
       () => expect(result).toEndAs("max-iterations"),
       "Expected the run to end as max-iterations. It ended as completed (answered).",
     ],

@@ -110,7 +110,7 @@ const runs: readonly Row[] = [
     (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) }),
   ],
   [
-    "withPlanner: reading a plan of blanks",
+    "withPlanner: reading a plan of spaces",
     3_000,
     (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) }),
   ],

@@ -150,7 +150,7 @@ const longest = "y".repeat(1_990);
 const addresses: readonly (readonly [what: string, schema: Readonly<Record<string, unknown>>])[] = [
   ["long nested $id values", nestIds(16, 60_000)],
   ["short nested $id values", nestIds(500, 2_000)],
-  ["$id values of the greatest allowed depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
+  ["$id values of the maximum depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
   ["a few long $id values", nestIds(10, 100_000)],
   [
     "long $id values that resolve to short $id values",

@@ -23,9 +23,9 @@ import { onText, type Row, textOf } from "./rows.ts";
 const mode = createDeliberateMode({ triggers: { t: "/(a|aa)+b/i" } });
 
 const texts: readonly Row[] = [
-  ["quote: quoting a long text", 500_000, onText("\u009b", quote)],
-  ["cutText: cutting a long text", 500_000, onText("😀", (text) => cutText(text, 100))],
-  ["describeValue: describing a long text", 500_000, onText("a", describeValue)],
+  ["quote: quoting a long string", 500_000, onText("\u009b", quote)],
+  ["cutText: cutting a long string", 500_000, onText("😀", (text) => cutText(text, 100))],
+  ["describeValue: describing a long string", 500_000, onText("a", describeValue)],
   ["toPlainError: converting an error with a long message", 500_000, onText("-eyJ", (text) => toPlainError(new Error(text)))],
   ["toOutcome: converting an error with a long message", 500_000, onText("-eyJ", (text) => toOutcome(new Error(text)))],
   [
@@ -38,8 +38,8 @@ const texts: readonly Row[] = [
     200_000,
     onText('{"error":', (text) => toProviderError(new Error(`429 ${text}`))),
   ],
-  ["redactJson: redacting a long text", 200_000, onText("://a:", (text) => redactJson({ [text]: text, list: [text] }))],
-  ["parseToolArguments: parsing many blanks", 500_000, onText(" ", parseToolArguments)],
+  ["redactJson: redacting a long string", 200_000, onText("://a:", (text) => redactJson({ [text]: text, list: [text] }))],
+  ["parseToolArguments: parsing many spaces", 500_000, onText(" ", parseToolArguments)],
   ["parseToolArguments: parsing many brackets", 5_000, onText("[", parseToolArguments)],
   [
     "digest: hashing the stableJson of many fields",
@@ -80,30 +80,30 @@ const texts: readonly Row[] = [
     200_000,
     onText("é", (text) => truncateResults({ maxTokens: 1_000 }).processor("t", text)),
   ],
-  ["textMatches: searching a long text", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
+  ["textMatches: searching a long string", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
   [
-    "compileLinearRegExp: searching a long text",
+    "compileLinearRegExp: searching a long string",
     5_000,
     onText("a", (text) => {
       compileLinearRegExp("(a|aa)+[bc]")?.find(text);
     }),
   ],
-  ["createDeliberateMode: matching a trigger against a long text", 50_000, onText("a", (text) => mode.forTurn({ text }))],
+  ["createDeliberateMode: matching a trigger against a long string", 50_000, onText("a", (text) => mode.forTurn({ text }))],
   [
     "locateMedia: parsing a long data URL",
     200_000,
     onText(";a=b", (text) => locateMedia({ type: "file", mediaType: "text/plain", data: `data:${text}` })),
   ],
   [
-    "readText: decoding a long base64 text",
+    "readText: decoding a long base64 string",
     200_000,
     (size) => {
       const media = locateMedia({ type: "file", mediaType: "text/plain", data: "QUFB".repeat(size / 4) });
       return () => ("kind" in media && media.kind !== "unreadable" ? readText(media) : undefined);
     },
   ],
-  ["parseJsonPath: parsing a path of many names", 100_000, onText(".a", (text) => parseJsonPath(`$${text}`))],
-  ["parseJsonPath: parsing a path of many brackets", 100_000, onText("[0]", (text) => parseJsonPath(`$${text}`))],
+  ["parseJsonPath: parsing a path with many names", 100_000, onText(".a", (text) => parseJsonPath(`$${text}`))],
+  ["parseJsonPath: parsing a path with many brackets", 100_000, onText("[0]", (text) => parseJsonPath(`$${text}`))],
   [
     "readDecision: reading a plan with many commands",
     5_000,
@@ -144,7 +144,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "PartialArguments: joining the fragments of one text",
+    "PartialArguments: joining the fragments of one string",
     5_000,
     (size) => () => {
       const args = new PartialArguments();

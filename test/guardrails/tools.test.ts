@@ -104,8 +104,8 @@ describe("guardrail tool checks", () => {
 
   it.for([
     ["needs approval", { needsApproval: true, execute: one }, ["wait", "evil"]],
-    ["needs approval, and comes later", { needsApproval: true, execute: one }, ["evil", "wait"]],
-    ["has its result from outside", {}, ["wait", "evil"]],
+    ["needs approval and comes later", { needsApproval: true, execute: one }, ["evil", "wait"]],
+    ["gets its result from outside", {}, ["wait", "evil"]],
   ] as const)("do not leave a call waiting if a check ends the run and the call %s", async ([, traits, names]) => {
     const journal = memoryJournal();
     const fields = { description: "", inputSchema: { type: "object" } };

@@ -75,8 +75,8 @@ describe("an agent with the filter", () => {
 
   it.for<[title: string, history: unknown, message: string]>([
     ["throws", fails, "no"],
-    ["returns no array", () => undefined, "must return an array of messages"],
-    ["returns other values", () => [1], "is not an object"],
+    ["does not return an array", () => undefined, "must return an array of messages"],
+    ["returns an array of other values", () => [1], "is not an object"],
   ])("that %s ends the run as hook-failed", async ([, history, message]) => {
     const { result } = await playAgents(history as HistoryFilter, {});
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "handoffs.request" } });

@@ -115,7 +115,7 @@ describe("handoffs options", () => {
     ],
     ["an invalid name", { agents: { "a b": agent }, start: "a b" }, "invalid-option", /letters/],
     [
-      "two tools with one name",
+      "two tools with the same name",
       { agents: { a: { ...agent, tools: [tool("x")] }, b: { ...agent, tools: [tool("x")] } }, start: "a" },
       "duplicate-tool",
       /x/,

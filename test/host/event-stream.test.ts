@@ -192,7 +192,7 @@ describe("toEventStream", () => {
 
 describe("lastEventId", () => {
   it.for<[title: string, given: object, expected: string | undefined]>([
-    ["the offset in the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
+    ["the offset in the URL's query string", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
     [
       "the Last-Event-ID header even if the URL has an offset",
       { url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) },

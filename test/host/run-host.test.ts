@@ -49,8 +49,8 @@ describe("host.start()", () => {
     ['a message with the role "tool"', { message: { role: "tool", results: [] } }],
     ["regenerate: false", { regenerate: false }],
     ["regenerate: true in an empty conversation", { regenerate: true }],
-    ["the option journal", { message: "a", journal: {} }],
-    ["the option runId", { message: "a", runId: "x" }],
+    ["the journal option", { message: "a", journal: {} }],
+    ["the runId option", { message: "a", runId: "x" }],
     ["an invalid whenBusy", { message: "a", whenBusy: "wait" }],
     ["an unknown option", { message: "a", maxSteps: 3 }],
     ["invalid messages", { messages: "a" }],
@@ -79,11 +79,11 @@ describe("host.start()", () => {
     ["undefined", undefined],
     ["null", null],
     ["an object", {}],
-    ['the text "../../etc/passwd"', "../../etc/passwd"],
-    ['the text "a/1"', "a/1"],
+    ['the string "../../etc/passwd"', "../../etc/passwd"],
+    ['the string "a/1"', "a/1"],
     ["a null character", "\u0000"],
-    ["half a surrogate pair", "\ud800"],
-    ["a text of 4,000 characters", "long".repeat(1_000)],
+    ["a lone surrogate", "\ud800"],
+    ["a string of 4,000 characters", "long".repeat(1_000)],
   ])("rejects %s as a conversation id", async ([, id]) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });
@@ -92,10 +92,10 @@ describe("host.start()", () => {
   });
 
   it.for([
-    ['the text "__proto__"', "__proto__"],
-    ['the text "constructor"', "constructor"],
-    ["a text with a space", "chat: 1"],
-    ["a text of 200 characters", "long".repeat(50)],
+    ['the string "__proto__"', "__proto__"],
+    ['the string "constructor"', "constructor"],
+    ["a string with a space", "chat: 1"],
+    ["a string of 200 characters", "long".repeat(50)],
   ] as const)("accepts %s as a conversation id", async ([, given]) => {
     const { host, clock } = createStage();
     const id = given;

@@ -160,8 +160,8 @@ describe("host.start() with a message that has already arrived", () => {
   });
 
   it.each<[title: string, message: PageMessage, kind: string]>([
-    ["a message of an earlier turn", say("one", "m1"), "repeated"],
-    ["another message with the id of an earlier one", say("three", "m1"), "unknown-message"],
+    ["a message from an earlier turn", say("one", "m1"), "repeated"],
+    ["a different message with the id of an earlier one", say("three", "m1"), "unknown-message"],
   ])("does not steer %s", async (_title, message, kind) => {
     const stage = open(() => [text("Hm."), wait(10)]);
     const first = await stage.start(say("one", "m1"));
@@ -194,12 +194,12 @@ describe("host.start() with a message that replaces another", () => {
     ],
     ["answers the first message again", say("cats", "m1", { again: true }), ["user: cats", "model: About cats."]],
     [
-      "answers a message again that the page shows with another text",
+      "answers a message again if the page shows it with different text",
       say("fish", "m2", { again: true }),
       ["user: cats", "model: About cats.", "user: fish", "model: About fish."],
     ],
     [
-      "answers a message again that the page knows by its place",
+      "answers a message again if the page knows it by its position",
       say("dogs", "history-2", { again: true }),
       ["user: cats", "model: About cats.", "user: dogs", "model: About dogs."],
     ],
@@ -231,9 +231,9 @@ describe("host.start() with a message that replaces another", () => {
   });
 
   it.each<[title: string, message: PageMessage]>([
-    ["another answer to a message that the conversation does not have", say("dogs", "other", { again: true })],
+    ["a new answer to a message that the conversation does not have", say("dogs", "other", { again: true })],
     ["an edit of a message that the conversation does not have", say("dogs", "other", { edited: true })],
-    ["another message with the id of an earlier one", say("fish", "m2")],
+    ["a different message with the id of an earlier one", say("fish", "m2")],
   ])('returns "unknown-message" for %s', async (_title, message) => {
     const stage = open(echo);
     await history(stage);
@@ -278,7 +278,7 @@ describe("a page that asks for a new answer after an error", () => {
 
   it.each<[title: string, failures: number, parts: readonly MockPart[]]>([
     ["before its answer", 1, [overloaded]],
-    ["in its answer", 1, [text("Pai"), overloaded]],
+    ["during its answer", 1, [text("Pai"), overloaded]],
     ["twice", 2, [text("Pai"), overloaded]],
     ["because the key was wrong", 1, [fail({ status: 401, message: "No key" })]],
   ])("keeps the results of calls from a run that broke off %s", async (_title, failures, parts) => {

@@ -62,10 +62,10 @@ const begun = '{"type":"iteration-start","at":1,"run":0,"iteration":0,"continuat
 
 describe("parseRunLog", () => {
   it.for<readonly [what: string, log: string, line: number, problem: string]>([
-    ["a file that is no log", "hello\n", 1, "is not JSON"],
+    ["a file that is not a log", "hello\n", 1, "is not JSON"],
     ["a log without its header", first, 1, "is not the header"],
     [
-      "a log of a newer version",
+      "a log from a newer version",
       '{"type":"log","at":1,"version":2}\n',
       1,
       "has version 2, but this release reads version 1. Update turnwright",

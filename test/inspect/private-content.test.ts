@@ -110,7 +110,7 @@ describe("runLog: the `redact` option", () => {
         throw new Error("no");
       },
     ],
-    ["returns no text", () => undefined as never],
+    ["does not return a string", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
   ])('leads to the text "[redaction failed]" in the log if redact %s', async ([, redact]) => {
     const { result, lines } = await logRun(privateRun(), { redact });

@@ -39,7 +39,7 @@ it("importTool: an OpenAI Agents tool receives the call, its signal and the run'
 const outputs: readonly (readonly [string, unknown, unknown])[] = [
   ["a string", "seven", { kind: "completed", data: "seven" }],
   ["plain data", { celsius: 7 }, { kind: "completed", data: { celsius: 7 } }],
-  ["data with a field type", { type: "file", size: 7 }, { kind: "completed", data: { type: "file", size: 7 } }],
+  ["data with a type field", { type: "file", size: 7 }, { kind: "completed", data: { type: "file", size: 7 } }],
   ["an empty array", [], { kind: "completed", data: [] }],
   ["an array of data", [1, { type: "text", text: "x" }], { kind: "completed", data: [1, { type: "text", text: "x" }] }],
   ["a text part", { type: "text", text: "seven" }, { kind: "completed", data: "seven" }],

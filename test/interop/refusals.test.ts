@@ -30,7 +30,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     {},
     /is not from a supported library: an imported tool needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
   ],
-  ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
+  ["an AI SDK 4 tool", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
   [
     "an AI SDK tool whose execute is not a function",
     { inputSchema, execute: "run" },
@@ -55,7 +55,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   ],
   ["OpenAI's web search tool from the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
   [
-    "a provider-defined tool of AI SDK 5",
+    "a provider-defined tool from AI SDK 5",
     { type: "provider-defined", id: "a.b", inputSchema },
     /is run by its provider \("a\.b"\)/,
   ],
@@ -65,12 +65,12 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /has the type "web_search_20250305", and tools of this type run elsewhere/,
   ],
   [
-    "a hosted MCP tool of OpenAI Agents",
+    "a hosted MCP tool from OpenAI Agents",
     hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }),
     /has the type "hosted_tool"/,
   ],
   [
-    "a shell tool of OpenAI Agents",
+    "a shell tool from OpenAI Agents",
     shellTool({ shell: { run: async () => ({ output: [] }) } }),
     /has the type "shell", and tools of this type run elsewhere/,
   ],

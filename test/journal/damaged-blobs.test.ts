@@ -28,8 +28,8 @@ describe("withBlobs", () => {
   });
 
   it.for<[what: string, change: (record: Json) => Json]>([
-    ["a path instead of the id of a blob", () => ({ blob: "../../etc/passwd" })],
-    ["a path as the id of a field", () => ({ value: { a: null }, blobs: [["a", "../secret"]] })],
+    ["a path instead of a blob id", () => ({ blob: "../../etc/passwd" })],
+    ["a path as the blob id of a field", () => ({ value: { a: null }, blobs: [["a", "../secret"]] })],
     ['a blob for the inherited field "constructor"', () => ({ value: {}, blobs: [["constructor", "a".repeat(64)]] })],
     ["an unknown field", (record) => ({ ...(record as object), more: 1 })],
     ["an array", () => []],
@@ -66,11 +66,7 @@ describe("withBlobs", () => {
   it.for<[what: string, wrap: () => unknown, option: string]>([
     ["a missing journal", () => withBlobs({} as Journal, { store: createStore() }), "journal"],
     ["a missing store", () => withBlobs(memoryJournal(), {} as { store: BlobStore }), "store"],
-    [
-      "a store without the method get",
-      () => withBlobs(memoryJournal(), { store: { put() {} } as unknown as BlobStore }),
-      "store",
-    ],
+    ["a store without a get method", () => withBlobs(memoryJournal(), { store: { put() {} } as unknown as BlobStore }), "store"],
     ["a negative size", () => withBlobs(memoryJournal(), { store: createStore(), minBytes: -1 }), "minBytes"],
     ["an empty folder", () => fileBlobStore(" "), "folder"],
   ])('throws "invalid-option" for %s', ([, wrap, option]) => {

@@ -128,9 +128,9 @@ describe("fileJournal with a damaged file", () => {
     ["contains a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
     ["contains two swapped lines", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
     ["has an empty line", (lines) => lines.flatMap((line, index) => (index === 4 ? ["", line] : [line])), 5],
-    ["has CRLF line ends", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
+    ["has CRLF line endings", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
     ["has an unknown version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
-    ["has the header of another format", () => ["{}", ""], 1],
+    ["has the header of a different format", () => ["{}", ""], 1],
     ["is a text file", () => ["Dear diary"], 1],
     ["begins with a byte order mark", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
   ])('throws "journal-damaged" if the file %s', async ([, change, line]) => {

@@ -248,8 +248,8 @@ describe("fileJournal with the `redact` option", () => {
 it.for<[title: string, make: () => unknown, code: string]>([
   ["an empty path", () => fileJournal(""), "invalid-option"],
   ["a path that is a number", () => fileJournal(7 as never), "invalid-option"],
-  ["an option fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
-  ["an option redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
+  ["an fsync option that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
+  ["a redact option that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
   ["an unknown option", () => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
 ])("fileJournal throws for %s", ([, make, code]) => {
   let thrown: unknown;

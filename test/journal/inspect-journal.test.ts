@@ -184,8 +184,8 @@ describe("inspectJournal", () => {
 
   it.for<[what: string, write: (path: string) => void]>([
     ["empty", (path) => writeFileSync(path, "")],
-    ["cut in its header", (path) => truncateSync(path, 20)],
-    ["cut in its first record", (path) => truncateSync(path, 60)],
+    ["cut off in its header", (path) => truncateSync(path, 20)],
+    ["cut off in its first record", (path) => truncateSync(path, 60)],
   ])('reports the status "not-started" for a file that is %s', async ([, write]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
@@ -205,8 +205,8 @@ describe("inspectJournal", () => {
   it.for<[what: string, change: (text: string) => string, line: number]>([
     ["with a changed byte", (lines) => lines.replace("Three things.", "three things."), 4],
     ["with a repeated line", (lines) => lines.replace(/^(.*\n)(.*\n)/, "$1$2$2"), 3],
-    ["of another version", (lines) => lines.replace(":1}", ":2}"), 1],
-    ["with CRLF line ends", (lines) => lines.replaceAll("\n", "\r\n"), 1],
+    ["from a different version", (lines) => lines.replace(":1}", ":2}"), 1],
+    ["with CRLF line endings", (lines) => lines.replaceAll("\n", "\r\n"), 1],
     ["of plain text", () => "Dear diary,\n", 1],
   ])('throws "journal-damaged" with the line number for a file %s', async ([, change, line]) => {
     const path = join(makeFolder(), "run.jsonl");

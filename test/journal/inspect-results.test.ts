@@ -88,7 +88,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
     [{ middleware: [detectLoops({ threshold: 2, action: "inject-warning" })] }],
   ],
   [
-    "changed its tool results by a processor",
+    "changed its tool results with a processor",
     looks,
     [{ middleware: [processResults({ processor: (_, output) => `${output}!` })] }],
   ],

@@ -70,12 +70,12 @@ describe("withBlobs", () => {
     ["a value that looks like a reference to a blob", { blob: "a".repeat(64) }],
     ["a value that looks like a record", { value: { a: null }, blobs: [["a", "b".repeat(64)]] }],
     [
-      "keys of prototypes",
+      "keys such as __proto__ and toString",
       JSON.parse(`{"z":1,"__proto__":{"a":"${large}"},"constructor":"${large}","toString":"${large}","a":2}`),
     ],
     ["keys that look like numbers", { b: large, 10: large, 9: 1 }],
     ["an array", [large, { a: 1 }]],
-    ["a long text", large],
+    ["a long string", large],
     ["null", null],
   ])("does not change %s", async ([, value]) => {
     const store = createStore();

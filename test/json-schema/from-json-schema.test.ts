@@ -131,7 +131,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
   ],
   ["a property whose schema is false", { properties: { a: false } }, { a: 1 }, [': The property "a" is not allowed']],
   [
-    "the format date",
+    'the format "date"',
     { properties: { at: { format: "date" } } },
     { at: "soon" },
     ['"at": The string does not have the format "date"'],
@@ -198,8 +198,12 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["a remote $ref inside dependencies", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
   ['the keyword "$dynamicRef"', { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
   ['the keyword "$recursiveRef"', { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
-  ["a faulty pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is not a valid regular expression/],
-  ["a faulty pattern for property names", { patternProperties: { "[": {} } }, /has the pattern "\["/],
+  [
+    "an invalid pattern",
+    { properties: { a: { pattern: "(" } } },
+    /has the pattern "\(", which is not a valid regular expression/,
+  ],
+  ["an invalid pattern for property names", { patternProperties: { "[": {} } }, /has the pattern "\["/],
   ["a schema that contains a BigInt", { const: 1n }, /cannot be compiled: a BigInt/],
   ["an invalid $id", { $id: "http://[" }, /cannot be compiled/],
   ["more than 8 nested schemas with an $id", nestIds(24), /has more than 8 nested parts with a "\$id"/],

@@ -63,7 +63,7 @@ describe("fromJsonSchema: a hostile value", () => {
   it.for<[what: string, part: JsonSchema, value: unknown]>([
     ["lengths that need no scan", { minLength: 1, maxLength: 1_000_000 }, text],
     ["an enum of strings", { enum: ["b", "a"] }, "a"],
-    ["a number of properties", { minProperties: 1, maxProperties: 19_000 }, { a: 1 }],
+    ["limits on the number of properties", { minProperties: 1, maxProperties: 19_000 }, { a: 1 }],
     ["a required property", { required: ["k1"], dependentRequired: { k1: ["k2"] } }, fields],
     ["unique items", { uniqueItems: true }, [{ a: 1 }, { a: 2 }]],
     ["a const array", { const: [1, { a: 2 }] }, [1, { a: 2 }]],
@@ -119,7 +119,7 @@ describe("fromJsonSchema: a hostile value", () => {
   });
 
   it.for<[string, unknown]>([
-    ["half a surrogate pair in a key", { "\ud800": 1 }],
+    ["a lone surrogate in a key", { "\ud800": 1 }],
     ["a field that is undefined", { a: undefined }],
     ["a field that is a BigInt", { a: 1n }],
     ["a field that is a function", { a: () => 1 }],

@@ -43,7 +43,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
   ],
   ["a pattern inside not", { not: { pattern: "^a" } }, "ab", [': The value must not match the schema in "not"']],
   [
-    "a property by all matching patterns and by its name",
+    "a property against all matching patterns and its own schema",
     {
       properties: { ab: { minimum: 1 } },
       patternProperties: { "^a": { minimum: 2 }, b$: { minimum: 3 } },
@@ -58,7 +58,7 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ],
   ],
   [
-    "patternProperties on two levels",
+    "patternProperties at two levels",
     {
       patternProperties: { "^n": { patternProperties: { "^m": { type: "number" } } } },
       additionalProperties: { type: "object" },

@@ -39,14 +39,14 @@ const field = (change: object): Partial<Tool> => ({
 
 describe("options.answers for calls to changed tools", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
-    ["another description", { description: "Pays at once" }, ["description-changed"]],
-    ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
-    ["another parameter default", field({ default: 7 }), ["default-changed"]],
-    ["another parameter type", field({ type: "string" }), ["type-changed"]],
-    ["one parameter removed", { inputSchema: { type: "object" } }, ["field-removed"]],
+    ["a different description", { description: "Pays at once" }, ["description-changed"]],
+    ["a different parameter description", field({ description: "in euros" }), ["description-changed"]],
+    ["a different parameter default", field({ default: 7 }), ["default-changed"]],
+    ["a different parameter type", field({ type: "string" }), ["type-changed"]],
+    ["one fewer parameter", { inputSchema: { type: "object" } }, ["field-removed"]],
     ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
     ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
-    ["another origin", { origin: "pay.now" }, ["source-changed"]],
+    ["a different origin", { origin: "pay.now" }, ["source-changed"]],
   ])("are ignored, and the call waits again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ middleware: ask }))).toEqual([undefined]);
@@ -67,10 +67,10 @@ describe("options.answers for calls to changed tools", () => {
       { inputSchema: { ...schema, properties: { ...schema.properties, note: { type: "string" } } } },
     ],
     [
-      "schema keys in another order",
+      "schema keys in a different order",
       { inputSchema: JSON.parse(`{"properties":${JSON.stringify(schema.properties)},"type":"object"}`) },
     ],
-    ["another timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
+    ["a different timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
     ["needsApproval: false", { needsApproval: false }],
     ["a wider parameter type", field({ type: ["number", "string"] })],
   ])("take effect if the tool now has %s", async ([, change]) => {
@@ -135,10 +135,10 @@ describe("a call that waits for approval in the journal", () => {
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
   >([
     ["without approve", {}, { middleware: ask }, none],
-    ["with an approve that approves everything", {}, { middleware: ask }, { middleware: [approve(() => approved)] }],
+    ["with approve middleware that approves everything", {}, { middleware: ask }, { middleware: [approve(() => approved)] }],
     ["whose tool has needsApproval: false", { needsApproval: true }, none, { change: { needsApproval: false } }],
     [
-      "whose function needsApproval returns false",
+      "whose needsApproval function returns false",
       { needsApproval: () => true },
       { middleware: [approve()] },
       { change: { needsApproval: () => false }, middleware: [approve()] },

@@ -86,7 +86,7 @@ describe("runToolLoop options", () => {
 
   it.for<[title: string, bad: object, option: string, nearest: string | undefined]>([
     ["a misspelled option", { tool: [] }, "tool", "tools"],
-    ["a limit outside the object limits", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
+    ["a limit outside the limits object", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
     ["a misspelled limit", { limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
     ["a misspelled timeout", { timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
     [
@@ -208,7 +208,7 @@ describe("middleware with wrong options", () => {
 describe("the tools option", () => {
   const ok = tool("ok", () => 1);
   it.for<[what: string, tools: unknown, code: string]>([
-    ["two tools of the same name", [ok, ok], "duplicate-tool"],
+    ["two tools with the same name", [ok, ok], "duplicate-tool"],
     ["a tool without a name", [{ ...ok, name: "" }], "invalid-tool"],
     ["a tool whose name has a space", [{ ...ok, name: "get weather" }], "invalid-tool"],
     ["a tool whose execute is a string", [{ ...ok, execute: "run" }], "invalid-tool"],
@@ -216,7 +216,11 @@ describe("the tools option", () => {
     ["a tool with a misspelled field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
     ["a tool with a timeoutMs of 0", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],
     ["a tool with retry but without idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
-    ["a tool whose schema cannot become JSON Schema", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
+    [
+      "a tool whose schema cannot be converted to JSON Schema",
+      [{ ...ok, inputSchema: z.object({ at: z.date() }) }],
+      "invalid-schema",
+    ],
     ["a tool whose schema has the type string", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
   ])("is rejected if it contains %s", async ([, tools, code]) => {
     expect(await refusal({ tools })).toMatchObject({ code });

@@ -115,8 +115,8 @@ describe("the messages option", () => {
 
   it.for<[what: string, message: object]>([
     ["a date", { role: "user", content: "a", createdAt: "2026-11-28", date: 1 }],
-    ["an id of an assistant message", { role: "assistant", id: "m1", content: "a" }],
-    ["data of the application", { role: "user", content: "a", tenant: "b", toString: 1, seen: true, name: "Ada" }],
+    ["an id (assistant message)", { role: "assistant", id: "m1", content: "a" }],
+    ["application data", { role: "user", content: "a", tenant: "b", toString: 1, seen: true, name: "Ada" }],
     ["a field similar to one that the message has", { role: "user", content: "a", contents: [] }],
     ["a date in a file", { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", date: 1 }] }],
     ["data in a text part", { role: "assistant", content: [{ type: "text", text: "a", id: "p1", state: "done" }] }],

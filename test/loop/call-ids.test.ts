@@ -33,7 +33,7 @@ describe("callId", () => {
       ],
     ],
     [
-      "is built from iteration and index if the provider gives none",
+      "is built from the iteration and index if the provider gives none",
       [[said(1), said(2)], [said(3)]],
       [
         ["call_i0_0", undefined],
@@ -41,7 +41,7 @@ describe("callId", () => {
         ["call_i1_0", undefined],
       ],
     ],
-    ["is built from iteration and index if the provider's id is empty", [[said(1, "")]], [["call_i0_0", ""]]],
+    ["is built from the iteration and index if the provider's id is empty", [[said(1, "")]], [["call_i0_0", ""]]],
     [
       "is generated if an earlier call in the message has the same provider id",
       [[said(1, "x"), said(2, "x"), said(3, "x")]],
@@ -95,7 +95,7 @@ describe("callId", () => {
       ],
     ],
     [
-      'may be any other text from the provider, such as "__proto__"',
+      'may be any other string from the provider, such as "__proto__"',
       [[said(1, "__proto__"), said(2, "constructor"), said(3, " ")]],
       [
         ["__proto__", "__proto__"],

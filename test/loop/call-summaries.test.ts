@@ -36,11 +36,11 @@ describe("the iteration-end event", () => {
       { script: [[call("early"), call("ok")], text("Done.")], ends: [["completed", "completed"], []] },
     ],
     [
-      "of a stream that failed",
+      "from a stream that failed",
       { script: [[call("early"), call("ok"), fail({ status: 500 })]], ends: [["completed", "not-run"]] },
     ],
     [
-      "of a stream cut off by control.stop()",
+      "from a stream cut off by control.stop()",
       {
         script: [[call("early"), call("ok"), stall()]],
         act: ({ control }) => void control.stop(),
@@ -48,11 +48,11 @@ describe("the iteration-end event", () => {
       },
     ],
     [
-      "of a stream cut off by control.interrupt()",
+      "from a stream cut off by control.interrupt()",
       { script: [[call("ok"), stall()]], act: ({ control }) => void control.interrupt("Wait."), ends: [["not-run"]] },
     ],
     [
-      "of a batch that control.kill() ends",
+      "in a batch that control.kill() ends",
       { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
     ],
     [
@@ -60,7 +60,7 @@ describe("the iteration-end event", () => {
       { script: [call("ok")], more: { middleware: [stopWhen(() => true)] }, ends: [["not-run"]] },
     ],
     [
-      "that wait for approval, or behind a sequential call that waits",
+      "that wait for approval or behind a waiting sequential call",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
         more: { middleware: policy },
@@ -76,11 +76,11 @@ describe("the iteration-end event", () => {
       },
     ],
     [
-      "of a paused message only after the last continuation",
+      "in a paused message only after the last continuation",
       { script: [[call("ok"), finish("paused")], [call("fails")], text("Done.")], ends: [[], ["completed", "failed"], []] },
     ],
     [
-      "of a message that paused more often than maxPauses",
+      "in a message that paused more than maxPauses times",
       {
         script: [
           [call("ok"), finish("paused")],
@@ -91,7 +91,7 @@ describe("the iteration-end event", () => {
       },
     ],
     [
-      "of a message whose continuation fails",
+      "in a message whose continuation fails",
       {
         script: [
           [call("ok"), finish("paused")],

@@ -20,10 +20,16 @@ const saying: MockMessage = [text("Noted."), toolCall("look")];
 describe("a run whose tool has different traits when the run is replayed", () => {
   it.for<[what: string, was: Traits, now: Traits, script: readonly MockMessage[], reason: string]>([
     ["no longer polls", { polls: true }, {}, polling, "answered"],
-    ["polls now", {}, { polls: true }, polling.slice(0, 2), "loop-detected"],
-    ["needs no answer now", {}, { requiresFollowUp: false }, [saying, text("Done.")], "answered"],
-    ["needed an answer", { requiresFollowUp: true }, { requiresFollowUp: false }, [saying, text("Done.")], "answered"],
-    ["needs an answer now", { requiresFollowUp: false }, {}, [saying], "pre-tool-text"],
+    ["now polls", {}, { polls: true }, polling.slice(0, 2), "loop-detected"],
+    ["now requires no follow-up", {}, { requiresFollowUp: false }, [saying, text("Done.")], "answered"],
+    [
+      "no longer requires a follow-up",
+      { requiresFollowUp: true },
+      { requiresFollowUp: false },
+      [saying, text("Done.")],
+      "answered",
+    ],
+    ["now requires a follow-up", { requiresFollowUp: false }, {}, [saying], "pre-tool-text"],
   ])("ends as recorded if it %s", async ([, was, now, script, reason]) => {
     const first = await run(was, script);
     expect(first.reason.kind).toBe(reason);

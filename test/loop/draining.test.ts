@@ -186,7 +186,7 @@ describe("control.drain()", () => {
   it.for<[what: string, turn: MockMessage, status: string]>([
     ["an answer", [text("Hi."), wait(10)], "completed"],
     ["an empty response", wait(10), "empty-response"],
-    ["a silent model", stall(), "timeout"],
+    ["a timeout because the model is silent", stall(), "timeout"],
   ])("has no effect if the run itself ends with %s", async ([, turn, status]) => {
     const playing = play([turn]);
     await playing.clock.flush();

@@ -131,7 +131,7 @@ describe("context.emit", () => {
   });
 
   it.for<[what: string, part: unknown, option: string]>([
-    ["a text", "hi", "emit(part)"],
+    ["a string", "hi", "emit(part)"],
     ["an unknown type", { type: "html", text: "" }, "emit(part).type"],
     ["a text part without text", { type: "text" }, "emit(part).text"],
     ["data with a name that no page can use", { type: "data", name: "a b", data: 1 }, "emit(part).name"],

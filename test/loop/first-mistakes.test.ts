@@ -38,9 +38,9 @@ const chat = (model: string, with_ = "new OpenAI()"): string =>
 
 const rows: readonly (readonly [what: string, provider: unknown, received: string, instead: string])[] = [
   ["an AI SDK model", aiSdk("gpt-5"), "an AI SDK model", aiSdkAdvice],
-  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "an AI SDK model", aiSdkAdvice],
+  ["an AI SDK chat model", aiSdk.chat("gpt-5"), "an AI SDK model", aiSdkAdvice],
   [
-    "a provider of the AI SDK",
+    "an AI SDK provider",
     aiSdk,
     "an AI SDK provider, which is not a model yet",
     'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
@@ -58,11 +58,11 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
     "a Google client",
     'googleGenerateContent({ client: client, model: "..." }), from "turnwright/google"',
   ],
-  ["the class OpenAI", OpenAI, "the function OpenAI", chat('"..."')],
-  ["openaiChat without a call", openaiChat, "the function openaiChat", chat('"..."')],
-  ["the options of openaiChat", { client, model: "gpt-5" }, "an options object", chat('"..."', "client")],
+  ["the OpenAI class", OpenAI, "the function OpenAI", chat('"..."')],
+  ["the openaiChat function itself", openaiChat, "the function openaiChat", chat('"..."')],
+  ["the options for openaiChat", { client, model: "gpt-5" }, "an options object", chat('"..."', "client")],
   ["a model name", "gpt-5", 'the name "gpt-5"', chat('"gpt-5"')],
-  ["a model name with its maker", "openai/gpt-5", 'the name "openai/gpt-5"', chat('"gpt-5"')],
+  ["a model name with a vendor prefix", "openai/gpt-5", 'the name "openai/gpt-5"', chat('"gpt-5"')],
   [
     "the name of a Claude model",
     "claude-opus-5",
@@ -75,7 +75,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
     'the name "google/gemini-3-pro"',
     'googleGenerateContent({ client: new GoogleGenAI({ apiKey }), model: "gemini-3-pro" }), from "turnwright/google"',
   ],
-  ["no provider", undefined, "undefined", chat('"..."')],
+  ["a missing provider", undefined, "undefined", chat('"..."')],
   ["several providers", [createMockProvider([])], "an array of 1 item", 'withFallback([first, second]), from "turnwright"'],
 ];
 
@@ -144,7 +144,7 @@ describe("a message in a different format", () => {
 
   it.for<[what: string, message: unknown, received: string]>([
     [
-      "of useChat",
+      "from useChat",
       { id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] },
       'is a message of useChat, but must be a string that is not blank, or a non-empty message with the role "user". Write: the "message" that',
     ],
@@ -153,7 +153,7 @@ describe("a message in a different format", () => {
       { content: "Hi." },
       'is an object without a role, but must be a string that is not blank, or a non-empty message with the role "user". Write: { role: "user", content }.',
     ],
-    ["of the model", { role: "assistant", content: "Hi." }, "is an object, but must be a string that is not blank"],
+    ["from the model", { role: "assistant", content: "Hi." }, "is an object, but must be a string that is not blank"],
   ])("%s is refused by a host and a conversation, with the same advice", async ([, message, received]) => {
     await expect(host.start("a", { ...options, message: message as never })).rejects.toThrow(received);
     await expect(conversation.send(message as never)).rejects.toThrow(received);
@@ -251,18 +251,18 @@ describe("the `messages` option", () => {
 describe("an array of tools", () => {
   it.for<[what: string, given: object, advice: string]>([
     [
-      "a tool of the AI SDK",
+      "an AI SDK tool",
       aiTool({ description: "Searches", inputSchema: z.object({}), execute: async () => "found" }),
       'AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
     ],
     [
-      "a tool of OpenAI",
+      "an OpenAI tool",
       { type: "function", function: { name: "search", parameters: {} } },
       "Write: defineTool({ name, description, inputSchema, execute })",
     ],
     ["a registry", createToolRegistry([tool("t", () => 1)]), 'Write: tools: mergeRegistries(tools, registry), from "turnwright"'],
     [
-      "a tool of LangChain",
+      "a LangChain tool",
       { name: "search", description: "", schema: z.object({}), invoke: () => "found" },
       'Write: importTool(tool), from "turnwright/interop"',
     ],

@@ -20,7 +20,7 @@ describe("a hostile tool name", () => {
     ["a zero-width space in the name", "sea\u200brch", true],
     ["only a NUL", "\0", false],
     ["only a zero-width space", "\u200b", false],
-    ["only half a surrogate pair", "\ud800", false],
+    ["only a lone surrogate", "\ud800", false],
     ["__proto__", "__proto__", false],
     ["constructor", "constructor", false],
     ["toString", "toString", false],
@@ -118,8 +118,8 @@ describe("a hostile call id", () => {
     ["constructor", "constructor"],
     ["toString", "toString"],
     ["a series of control characters", traps],
-    ["a text like a journal key", "i0/call/0/pay/@approve/decision"],
-    ["a text like a generated id", "call_i9_9"],
+    ["text that looks like a journal key", "i0/call/0/pay/@approve/decision"],
+    ["text that looks like a generated id", "call_i9_9"],
     ["a space", " "],
   ])("lets a decision approve the call in a resumed run: %s", async ([, id]) => {
     let ran = 0;

@@ -45,7 +45,7 @@ describe("limitIdenticalCalls", () => {
     ["different content", same, (count) => toolResult({ content: [{ type: "text", text: `${Math.floor(count / 9)}` }] })],
     ["a failed call", same, (count) => (count % 9 === 0 ? toolResult({ success: false }) : "same")],
     ["different arguments", (_, index) => toolCall("look", { page: Math.floor(index / 9) }), () => "same"],
-    ["a call of another tool", (_, index) => toolCall(index % 9 === 0 ? "other" : "look"), () => "same"],
+    ["a call to a different tool", (_, index) => toolCall(index % 9 === 0 ? "other" : "look"), () => "same"],
     [
       "an additional call",
       (_, index) => (index % 9 === 0 ? [toolCall("look"), toolCall("other")] : toolCall("look")),
@@ -97,9 +97,9 @@ describe("limitIdenticalCalls", () => {
   });
 
   it.for<[what: string, script: MockScript, ending: string, requests: number]>([
-    ["equal calls in one message", [Array.from({ length: 10 }, () => toolCall("look"))], "loop-detected", 1],
-    ["equal calls in two messages", () => Array.from({ length: 5 }, () => toolCall("look")), "loop-detected", 2],
-    ["the most frequent call of a message", () => [toolCall("other"), toolCall("look"), toolCall("look")], "loop-detected", 5],
+    ["identical calls in one message", [Array.from({ length: 10 }, () => toolCall("look"))], "loop-detected", 1],
+    ["identical calls in two messages", () => Array.from({ length: 5 }, () => toolCall("look")), "loop-detected", 2],
+    ["the most frequent call in a message", () => [toolCall("other"), toolCall("look"), toolCall("look")], "loop-detected", 5],
     [
       "different calls in one message once",
       [Array.from({ length: 30 }, (_, index) => toolCall("look", { index })), text("Done.")],

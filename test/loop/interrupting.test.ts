@@ -171,7 +171,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
       [toolCall("quick"), text("Done.")],
       { middleware: [onIteration(() => never)], timeouts: { callbackMs: 60 } },
     ],
-    ["after a call of an unknown tool", [toolCall("nothing"), [wait(100), text("Done.")]]],
+    ["after a call to an unknown tool", [toolCall("nothing"), [wait(100), text("Done.")]]],
     [
       "after calls that were cut off",
       [

@@ -81,10 +81,10 @@ describe("runToolLoop with a saved journal", () => {
     ["a missing tool whose calls have ended", { tools: [] }],
     ["a new required field of a tool whose calls have ended", { tools: [changed] }],
     ["a change that allowToolChange allows", { tools: [changed], allowToolChange: ({ field }) => field === "say" }],
-    ["another order of tools", { tools: [tool("other", () => 1), echo] }],
-    ["another description of a tool", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
+    ["a different order of tools", { tools: [tool("other", () => 1), echo] }],
+    ["a different tool description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [
-      "another order of keys in a tool's schema",
+      "a different key order in a tool's schema",
       { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] },
     ],
   ])("accepts %s", async ([, options]) => {
@@ -230,7 +230,7 @@ describe("a workflow engine that cancels a run through its signal", () => {
     ["a stream that ignores its signal", [stall({ ignoreSignal: true })], []],
     ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
     ["a step of a durable tool", [toolCall("steps")], ["call_i0_0: interrupted"]],
-    ["a function of the caller", [toolCall("asked")], ["call_i0_0: not-run"]],
+    ["a function supplied by the caller", [toolCall("asked")], ["call_i0_0: not-run"]],
   ])("ends %s, which learns the reason from its own signal", async ([, script, outcomes]) => {
     const listeners = countListeners();
     const engine = new AbortController();

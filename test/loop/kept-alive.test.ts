@@ -17,9 +17,9 @@ const providerOf = (stream: (call: ModelCall) => AsyncIterable<ModelChunk>): Pro
 
 describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, part: MockPart]>([
-    ["an empty text", text("")],
+    ["an empty text chunk", text("")],
     ["empty reasoning", chunk({ type: "reasoning-delta", text: "" })],
-    ["an empty piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "" })],
+    ["an empty argument fragment", chunk({ type: "call-args-delta", key: "k", text: "" })],
     ["empty details", details("")],
     ["usage", usage(spent)],
   ])("is not extended by %s", async ([, part]) => {
@@ -58,7 +58,7 @@ describe("timeouts.firstChunkMs", () => {
   });
 
   it.for<[what: string, next: ModelChunk]>([
-    ["empty texts", { type: "text-delta", text: "" }],
+    ["empty text chunks", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
   ])("ends an endless stream of %s, which control.kill() can end too", async ([, value]) => {
     const provider = providerOf(() => ({
@@ -77,7 +77,7 @@ describe("timeouts.firstChunkMs", () => {
 describe("timeouts.streamIdleMs", () => {
   it.for<[what: string, part: MockPart, limitMs: number]>([
     ["heartbeats", heartbeat(), 12 * 120_000],
-    ["empty texts", text(""), 120_000],
+    ["empty text chunks", text(""), 120_000],
     ["token counts", usage(spent), 120_000],
   ])("ends a stream that sends only %s after its first text", async ([, part, limitMs]) => {
     const playing = play([[text("Half"), ...forever(60_000, part)]]);
@@ -146,7 +146,7 @@ describe("a model stream that has sent its finish chunk", () => {
       7,
     ],
     [
-      "reports usage for ever",
+      "reports usage forever",
       async function* ({ clock }) {
         for (;;) {
           await sleep(clock, 300);
@@ -158,7 +158,7 @@ describe("a model stream that has sent its finish chunk", () => {
       7,
     ],
     [
-      "sends heartbeats for ever",
+      "sends heartbeats forever",
       async function* ({ clock, heartbeat: beat }) {
         for (;;) {
           await sleep(clock, 300);

@@ -82,7 +82,7 @@ describe("timeouts.streamMs", () => {
 
   it.for<[what: string, part: MockPart]>([
     ["reasoning", reasoning(".")],
-    ["the arguments of a call", chunk({ type: "call-args-delta", key: "k", text: " " })],
+    ["call arguments", chunk({ type: "call-args-delta", key: "k", text: " " })],
   ])("bounds a stream of %s", async ([, part]) => {
     const start = chunk({ type: "call-start", key: "k", name: "any" });
     const playing = play([[start, ...Array.from({ length: 500 }, () => [wait(50_000), part]).flat()]]);
@@ -134,7 +134,7 @@ describe("timeouts.streamIdleMs", () => {
     ["a refusal", refusal(".")],
     ["a call", toolCall("any", {})],
     ["the start of a call", chunk({ type: "call-start", key: "k", name: "any" })],
-    ["a piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "{" })],
+    ["an argument fragment", chunk({ type: "call-args-delta", key: "k", text: "{" })],
     ["provider metadata", providerMetadata(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],

@@ -33,16 +33,16 @@ const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
 
 describe("detectLoops", () => {
   it.for<[title: string, calls: string, policy: LoopDetectionOptions, told: readonly string[]]>([
-    ["reports three equal calls by default", "aaa", {}, ["2: echo 3x1"]],
-    ["reports nothing for two equal calls by default", "aa", {}, []],
-    ["reports a growing loop again at six equal calls", "aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
-    ["reports nothing if another call separates the equal calls", "aabaa", {}, []],
+    ["reports three identical calls by default", "aaa", {}, ["2: echo 3x1"]],
+    ["reports nothing for two identical calls by default", "aa", {}, []],
+    ["reports a growing loop again at six identical calls", "aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
+    ["reports nothing if a different call separates the identical calls", "aabaa", {}, []],
     ["reports three repeats of a cycle of two iterations", "AbAbAb", {}, ["5: echo 3x2"]],
     ["reports three repeats of a cycle of four iterations", "aBcdaBcdaBcd", {}, ["11: echo 3x4"]],
     ["reports no cycle of five iterations by default", "abcdeabcdeabcde", {}, []],
     ["reports a cycle of five iterations with maxCycle: 5", "abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
     ["reports no cycle of two iterations with maxCycle: 1", "ababab", { maxCycle: 1 }, []],
-    ["reports two equal calls with threshold: 2", "AA", { threshold: 2 }, ["1: look 2x1"]],
+    ["reports two identical calls with threshold: 2", "AA", { threshold: 2 }, ["1: look 2x1"]],
   ])("%s", async ([, calls, policy, told]) => {
     const playing = play(calling(calls), watching(policy));
     const result = await playing.result;
@@ -51,11 +51,11 @@ describe("detectLoops", () => {
   });
 
   it.for<[title: string, copies: readonly number[], policy: LoopDetectionOptions, told: readonly string[]]>([
-    ["reports equal calls in one message", [3], {}, ["0: echo 3x1"]],
-    ["reports more equal calls in one message than the threshold", [5], {}, ["0: echo 5x1"]],
-    ["reports equal calls in two messages", [2, 1], {}, ["1: echo 3x1"]],
-    ["reports nothing for two equal calls in one message", [2], {}, []],
-    ["reports equal calls in one message with compareResults", [3], { compareResults: true }, ["0: echo 3x1"]],
+    ["reports identical calls in one message", [3], {}, ["0: echo 3x1"]],
+    ["reports more identical calls in one message than the threshold", [5], {}, ["0: echo 5x1"]],
+    ["reports identical calls in two messages", [2, 1], {}, ["1: echo 3x1"]],
+    ["reports nothing for two identical calls in one message", [2], {}, []],
+    ["reports identical calls in one message with compareResults", [3], { compareResults: true }, ["0: echo 3x1"]],
   ])("%s", async ([, copies, policy, told]) => {
     const turns = copies.map((count) => Array.from({ length: count }, () => toolCall("echo")));
     const playing = play([...turns, text("Done.")], watching(policy));
@@ -186,11 +186,11 @@ describe("detectLoops with compareResults", () => {
   };
 
   it.for<[title: string, values: readonly string[], compareResults: boolean, told: readonly string[]]>([
-    ["reports equal calls with different results if compareResults is false", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
-    ["ignores equal calls with different results if compareResults is true", ["1", "2", "3", "4"], true, []],
-    ["reports equal calls with equal results if compareResults is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
+    ["reports identical calls with different results if compareResults is false", ["1", "2", "3", "4"], false, ["2: echo 3x1"]],
+    ["ignores identical calls with different results if compareResults is true", ["1", "2", "3", "4"], true, []],
+    ["reports identical calls with identical results if compareResults is true", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     [
-      "counts equal calls again from the last different result if compareResults is true",
+      "counts identical calls again from the last different result if compareResults is true",
       ["1", "2", "2", "2"],
       true,
       ["3: echo 3x1"],

@@ -8,7 +8,7 @@ const names = tools.map(({ name }) => name);
 const calls = (count: number) => Array.from({ length: count }, (_, index) => toolCall(`other ${index}`));
 
 describe.for<[what: string, field: string, middleware: readonly Middleware[]]>([
-  ["a call of an unknown tool", "available_tools", []],
+  ["a call to an unknown tool", "available_tools", []],
   ["a call that the gate blocks", "allowedToolNames", [gateTools({ active: true, allowedNames: names })]],
 ])("%s", ([, field, middleware]) => {
   it("lists the first 50 tool names in its result, and at most 200 names per iteration", async () => {

@@ -43,12 +43,12 @@ it.for<Mistake>([
     'Did you mean "maxAttempts"?',
   ],
   [
-    "a tool call of the AI SDK",
+    "an AI SDK tool call",
     () => run({ messages: [{ role: "assistant", content: [call] }] }),
     'write calls as { type: "tool-call", callId',
   ],
   [
-    "a tool result of the AI SDK",
+    "an AI SDK tool result",
     () => run({ messages: [{ role: "tool", content: [answer] }] }),
     'their results as { role: "tool", results:',
   ],

@@ -60,7 +60,7 @@ describe("a tool that returns contextRestart", () => {
     ["no tools by default", restart("x"), undefined, "enrich,other,third"],
     ["the tools in disable_tools", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
     ["the tools in contextRestarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
-    ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
+    ["the tools from both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
     ['no tools after a restart with the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
   ])("for the rest of the run, hides %s", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, {
@@ -91,7 +91,7 @@ describe("a tool that returns contextRestart", () => {
 
   it.for<[title: string, fields: object, problem: string]>([
     [
-      "another type",
+      "a different type",
       { type: "restart_x" },
       '"contextRestart.type" is "restart_x", but must be "context_restart_" followed by a suffix',
     ],
@@ -154,7 +154,7 @@ describe("a tool that returns plain data with the type of a context restart", ()
 
   it.for<[what: string, answer: unknown, more: object]>([
     ["comes from a server", { type: "context_restart_x" }, { origin: "mcp:web" }],
-    ["has another type", { type: "context" }, {}],
+    ["has a different type", { type: "context" }, {}],
     ["restarts", contextRestart({ type: "context_restart_x" }), {}],
   ])("emits no notice if it %s", async ([, answer, more]) => {
     const playing = play([toolCall("enrich"), text("Done.")], {

@@ -27,7 +27,7 @@ const both: MockMessage = [toolCall("wipe"), toolCall("look"), toolCall("lock")]
 it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcomes: string]>([
   ['"none"', { toolChoice: "none" }, [], "blocked blocked unknown-tool"],
   ["the name of a tool", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
-  ["the name of another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
+  ["the name of a different tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
   ['"auto"', { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
   ['"required"', { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
   ['"none" from a hook', { middleware: choosing("none") }, [], "blocked blocked unknown-tool"],
@@ -73,7 +73,7 @@ it.for<[what: string, tools: LoopOptions["tools"]]>([
 it.for<[what: string, agents: Agents, option: string]>([
   ["an unknown tool", { desk: { description: "", toolChoice: { name: "wype" } } }, "agents.desk.toolChoice.name"],
   [
-    "a tool of another agent",
+    "another agent's tool",
     {
       desk: { description: "", toolChoice: { name: "wipe" }, handoffs: ["cleaner"] },
       cleaner: { description: "", tools: ["wipe"], toolChoice: { name: "wipe" } },
@@ -94,7 +94,7 @@ it.for<[what: string, agents: Agents, option: string]>([
 
 it.for<[what: string, choice: string]>([
   ["a tool of its own", "wipe"],
-  ["a tool of the run that no agent lists", "look"],
+  ["one of the run's tools that no agent lists", "look"],
   ["its own handoff", "transfer_to_cleaner"],
 ])("toolChoice: an agent may choose %s", async ([, name]) => {
   const provider = createMockProvider([text("Yes.")]);

@@ -47,16 +47,16 @@ describe("limits.maxConsecutiveToolErrors", () => {
   it.for<[title: string, iterations: string, ending: string]>([
     ["allows two errors", "bad | bad", "answered"],
     ["ends the run after three errors in three messages", "bad | bad | bad", "tool-error-cap"],
-    ["counts the errors of one message once, because the model has read none of them", "bad bad bad bad bad", "answered"],
+    ["counts the errors in one message once, because the model has read none of them", "bad bad bad bad bad", "answered"],
     ["counts messages in which all calls failed", "bad bad | bad | bad bad bad", "tool-error-cap"],
     ["restarts its count after a success in another message", "bad | bad | ok | bad | bad", "answered"],
     ["restarts its count after a success before errors in one message", "bad | bad | ok bad bad | bad | bad", "answered"],
-    ["restarts its count after a success behind errors in one message", "bad | bad | bad bad ok | bad | bad", "answered"],
+    ["restarts its count after a success that follows errors in one message", "bad | bad | bad bad ok | bad | bad", "answered"],
     ["counts again after a message with a success and an error", "bad ok | bad | bad | bad", "tool-error-cap"],
     ["restarts its count after endTurn beside errors", "bad | bad | over bad bad | bad | bad", "answered"],
     ["restarts its count after a context restart beside errors", "bad | bad | bad restart bad | bad | bad", "answered"],
     ["restarts its count after a context restart in another message", "bad | bad | restart | bad | bad", "answered"],
-    ["counts calls of unknown tools", "nope | nope nope | nope", "tool-error-cap"],
+    ["counts calls to unknown tools", "nope | nope nope | nope", "tool-error-cap"],
     ["counts malformed calls", "malformed | malformed | malformed malformed", "tool-error-cap"],
     ["counts different kinds of errors together", "bad | nope | malformed", "tool-error-cap"],
     ["does not count denied calls", "asked asked | asked | asked", "answered"],
@@ -106,7 +106,7 @@ describe("toolResult with endTurn", () => {
     ["asks the model again if another call fails", "bad over | over", "end-turn", 2],
     ["asks the model again if a later call fails", "over bad", "answered", 2],
     ["asks the model again if another call is denied", "asked over", "answered", 2],
-    ["asks the model again if another call has an unknown tool", "over nope", "answered", 2],
+    ["asks the model again if another call names an unknown tool", "over nope", "answered", 2],
     ["asks the model again if another call is malformed", "malformed over", "answered", 2],
     ["ends the run in a later iteration", "ok | over", "end-turn", 2],
   ])("%s", async ([, iterations, ending, requests]) => {
@@ -180,7 +180,7 @@ describe("tool.retry", () => {
   };
 
   it.for<[how: string, execute: (attempt: number) => unknown, outcome: string, ran: number]>([
-    ["succeeds at the first attempt", () => "ok", "completed", 1],
+    ["succeeds on the first attempt", () => "ok", "completed", 1],
     ["throws twice", (attempt) => (attempt < 3 ? busy() : "ok"), "completed", 3],
     ["rejects once", (attempt) => (attempt < 2 ? Promise.reject(new Error("busy")) : "ok"), "completed", 2],
     [

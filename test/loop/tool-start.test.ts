@@ -55,7 +55,7 @@ type Row = [reason: string, calls: MockMessage, outcomes: readonly string[], mor
 const refusals: readonly Row[] = [
   ["its tool is unknown", toolCall("wrok"), ["unknown-tool"]],
   ["its arguments are not JSON", toolCall("work", {}, { rawArgs: "{" }), ["malformed"]],
-  ["its arguments do not fit", toolCall("strict", { n: "x" }), ["invalid-input"]],
+  ["its arguments do not match the schema", toolCall("strict", { n: "x" }), ["invalid-input"]],
   ["the gate blocks it", toolCall("work"), ["blocked"], { middleware: [gateTools({ active: true, allowedNames: [] })] }],
   ["toolChoice blocks it", toolCall("work"), ["blocked"], { toolChoice: "none" }],
   ["it is denied", toolCall("work"), ["denied"], { middleware: [approve(() => ({ kind: "deny" }))] }],
@@ -74,7 +74,7 @@ const refusals: readonly Row[] = [
   ],
   ["its tool was removed", [toolCall("change"), toolCall("work")], ["completed", "unknown-tool"], changing("remove")],
   ["its tool was replaced", [toolCall("change"), toolCall("work")], ["completed", "invalid-input"], changing("replace")],
-  ["the arguments of an agent do not fit", toolCall("agent", { n: "x" }), ["invalid-input"]],
+  ["the arguments of an agent do not match the schema", toolCall("agent", { n: "x" }), ["invalid-input"]],
   [
     "an agent exceeds maxToolCalls",
     [toolCall("work"), toolCall("agent", { n: 1 })],

@@ -196,14 +196,11 @@ describe("callbacks of runToolLoop", () => {
       (change) => ({ toolChoice: { name: "t" }, middleware: [prepareIteration(({ toolChoice }) => change(toolChoice))] }),
     ],
     [
-      "tool calls of an iteration",
+      "tool calls in an iteration",
       (change) => ({ middleware: [onIteration((_, { lastToolCalls }) => change(lastToolCalls[0]))] }),
     ],
     ["responses", (change) => ({ middleware: [stopWhen(({ response }) => (change(response), false))] })],
-    [
-      "lists of the calls in a response",
-      (change) => ({ middleware: [stopWhen(({ response }) => (change(response.calls), false))] }),
-    ],
+    ["lists of calls in a response", (change) => ({ middleware: [stopWhen(({ response }) => (change(response.calls), false))] })],
     ["tool outcomes", (change) => ({ middleware: [stopWhen(({ lastToolResults }) => (change(lastToolResults[0]), false))] })],
   ])("receive frozen %s", async ([, options]) => {
     const seen: unknown[] = [];

@@ -51,18 +51,18 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
 
   it.for<[what: string, answer: Answer, reason: string | RegExp]>([
     [
-      "an error of the server, without the credential in the message",
+      "a server error, without the credential in the message",
       () => {
         throw new Error("401 for Bearer abcdef0123456789");
       },
       /returned no result: .*401 for Bearer \[redacted\]$/,
     ],
     [
-      "an error of the tool, without the credential in the message",
+      "a tool error, without the credential in the message",
       () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
       "No access with [redacted].",
     ],
-    ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error without a message."],
+    ["an error without text", () => ({ isError: true, content: [] }), "The tool reported an error without a message."],
     [
       "a result that does not match the output schema",
       () => ({ content: [], structuredContent: { celsius: "warm" } }),
@@ -87,9 +87,9 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
   });
 
   it.for<[what: string, pattern: string, outcome: string]>([
-    ["fails if the result does not match a pattern of the output schema that takes exponential time", "^(a+)+$", "failed"],
-    ["ignores a pattern of the output schema that has a look-ahead", "^(?=(a+)+$)", "completed"],
-    ["ignores an invalid pattern of the output schema", "(", "completed"],
+    ["fails if the result does not match a pattern in the output schema that takes exponential time", "^(a+)+$", "failed"],
+    ["ignores a pattern in the output schema that has a look-ahead", "^(?=(a+)+$)", "completed"],
+    ["ignores an invalid pattern in the output schema", "(", "completed"],
   ])("%s", async ([, pattern, outcome]) => {
     const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
     const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });

@@ -11,7 +11,7 @@ const expired: readonly (readonly [what: string, error: Error])[] = [
   ["404 in the data", Object.assign(new Error("Session not found"), { code: "HTTP", data: { status: 404 } })],
   ["404 in the text only", new Error(notFound)],
   ["400 without a session", Object.assign(new Error("Bad Request: No valid session ID provided"), { code: 400 })],
-  ["400 of a restarted server", Object.assign(new Error("Bad Request: Server not initialized"), { code: 400 })],
+  ["400 from a restarted server", Object.assign(new Error("Bad Request: Server not initialized"), { code: 400 })],
 ];
 
 interface Stage {

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { fromOpenAIMessages } from "turnwright/openai";
 
 it.for<[name: string, message: object, hint: string]>([
-  ["a UI message of the AI SDK", { id: "m1", role: "user", parts: [{ type: "text", text: "Hi" }] }, "fromUIMessages"],
+  ["an AI SDK UI message", { id: "m1", role: "user", parts: [{ type: "text", text: "Hi" }] }, "fromUIMessages"],
   [
-    "a tool call of Anthropic",
+    "an Anthropic tool call",
     { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] },
     "fromAnthropicMessages",
   ],

@@ -42,7 +42,7 @@ describe("npm install", () => {
 
   it.for([
     ["older versions of all its peers", older],
-    ["the last versions of the SDKs for Node 20", recent],
+    ["the last SDK versions that support Node 20", recent],
   ] as const)("accepts the package together with %s", ([title, peers]) => {
     const folder = join(topmost, title.replaceAll(" ", "-"));
     mkdirSync(folder);

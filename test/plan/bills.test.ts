@@ -41,11 +41,11 @@ it.for<[what: string, create: () => Provider]>([
   ["an unreadable plan", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
   ["a plan after an unreadable plan", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
   [
-    "a plan by another model than the answer",
+    "a plan from a different model than the answer",
     () => reads(withFallback([silent("a", [busy, [text("Hello."), spent]]), silent("b", [respond])])),
   ],
   [
-    "an answer by another model than the plan",
+    "an answer from a different model than the plan",
     () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
   ],
   ["a plan with a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],

@@ -88,8 +88,12 @@ describe("executePlans", () => {
     ["a failed command", () => [{ success: false, error: "no" }, { result: 1 }], ["no", ""]],
     ["an exception", () => Promise.reject(new Error("gone")), ["gone", "gone"]],
     ["too few records", () => [{ result: 1 }], [expect.stringContaining("2 commands"), expect.stringContaining("1 records")]],
-    ["a record that is no object", () => ["x", { result: 1 }] as never, [expect.stringContaining("object"), ""]],
-    ["no array", () => "x" as unknown as ExecutedCommand[], [expect.stringContaining("array"), expect.stringContaining("array")]],
+    ["a record that is not an object", () => ["x", { result: 1 }] as never, [expect.stringContaining("object"), ""]],
+    [
+      "a return value that is not an array",
+      () => "x" as unknown as ExecutedCommand[],
+      [expect.stringContaining("array"), expect.stringContaining("array")],
+    ],
   ])("reports %s in the records", async ([, answer, errors]) => {
     const { middleware } = recording(answer);
     const result = await plan([execute(ask("count", 1), ask("count", 2)), ...done], { tools, middleware }).result;

@@ -36,7 +36,7 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
   ["is cut off at the token limit", /^The plan was cut off at the token limit\./, text(whole.slice(0, 30)), finish("length")],
   ["contains no JSON", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
   [
-    "is an object without any field of a plan",
+    "is an object without any plan fields",
     /^The JSON object must have at least one of these fields of a plan: next_action, /,
     text('{"answer": 42}'),
   ],
@@ -104,7 +104,7 @@ describe("withPlanner: a failed planning request", () => {
 
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
     ["a refusal-delta chunk", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
-    ['a plain text and the finish reason "refusal"', "refusal", "I cannot.", text("I cannot."), finish("refusal")],
+    ['plain text and the finish reason "refusal"', "refusal", "I cannot.", text("I cannot."), finish("refusal")],
     ['the finish reason "unknown"', "provider-error", "", text(whole), finish("unknown")],
     ['the finish reason "content-filter"', "content-filter", "", finish("content-filter")],
     ['the finish reason "context-full"', "provider-error", "", finish("context-full")],

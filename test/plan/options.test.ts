@@ -53,7 +53,7 @@ describe("withPlanner", () => {
 
   it.for<[what: string, prompt: unknown]>([
     ["returns a promise", () => Promise.resolve({ system: "s", user: "u" })],
-    ["returns no system text", () => ({ user: "u" })],
+    ["returns no system prompt", () => ({ user: "u" })],
     ["returns null", () => null],
     ["rejects", () => Promise.reject(new Error("down"))],
   ])("ends the run with an error before any request if options.prompt %s", async ([, prompt]) => {
@@ -88,12 +88,12 @@ describe("withPlanner", () => {
     ["prompt together with planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
     ["planRetries together with planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
     ["closesEarly together with planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
-    ["the option prompt if it is not a function", { prompt: "Plan." }, "prompt"],
-    ["the option planner if it is not a function", { planner: {} }, "planner"],
-    ["the option enabled if it is not a boolean", { enabled: "no" }, "enabled"],
-    ["the option closesEarly if it is not a boolean", { closesEarly: 1 }, "closesEarly"],
-    ["the option extraRequirement if it is not a string", { extraRequirement: 1 }, "extraRequirement"],
-    ["the option extraInstruction if it is not a string", { extraInstruction: 1 }, "extraInstruction"],
+    ["a prompt that is not a function", { prompt: "Plan." }, "prompt"],
+    ["a planner that is not a function", { planner: {} }, "planner"],
+    ["an enabled option that is not a boolean", { enabled: "no" }, "enabled"],
+    ["a closesEarly option that is not a boolean", { closesEarly: 1 }, "closesEarly"],
+    ["an extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
+    ["an extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
   ])("throws immediately for %s", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),

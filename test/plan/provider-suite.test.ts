@@ -45,7 +45,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
 
 describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
   ["with enabled: false", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
-  ["over a model that writes plans", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
+  ["around a model that writes plans", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
   [
     "with a planner function",
     (scenario) => withPlanner(createScenarioProvider(scenario), { planner: () => ({ next_action: "response" }) }),

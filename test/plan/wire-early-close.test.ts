@@ -31,7 +31,7 @@ async function run(wire: TextWire, plan: readonly string[], options: PlannerOpti
 
 describe.for(textWires)("withPlanner over $name", (wire) => {
   it.for<[what: string, begin: string]>([
-    ["if the plan's action is response", '{"next_action":"response","note":"'],
+    ['if the plan\'s action is "response"', '{"next_action":"response","note":"'],
     ["even if text precedes the plan", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
   ])("stops reading a message of 5 MB after the plan %s", async ([, begin]) => {
     const { result, bodies, plan, read } = await run(wire, [begin, ...chatter, '"}']);

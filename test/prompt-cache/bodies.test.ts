@@ -25,14 +25,14 @@ const reasoning = { type: "reasoning", id: "rs", summary: [{ type: "summary_text
 
 it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
   [
-    "a message with its keys in another order",
+    "a message with its keys in a different order",
     { messages: [user, answer] },
     { messages: [{ content: "Hi", role: "user" }, answer] },
     { kind: "message-keys-reordered", count: 1 },
     startOf(user, "role"),
   ],
   [
-    "the arguments of a call with their keys in another order",
+    "call arguments with their keys in a different order",
     { messages: [user, said({ type: "tool_use", id: "c", name: "f", input: { a: 1, b: 2 } }), user] },
     { messages: [user, said({ type: "tool_use", id: "c", name: "f", input: { b: 2, a: 1 } }), user] },
     { kind: "message-keys-reordered", count: 1 },
@@ -46,21 +46,21 @@ it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
     bytesOf(user) + startOf(answer, "hinking"),
   ],
   [
-    "a message with another signature",
+    "a message with a different signature",
     { messages: [user, answer, user] },
     { messages: [user, said(thinking("two")), user] },
     { kind: "provider-metadata-changed", count: 1 },
     bytesOf(user) + startOf(answer, "one"),
   ],
   [
-    "a message with another text of the model",
+    "a model message with different text",
     { messages: [user, answer, user] },
     { messages: [user, { role: "assistant", content: [thinking("one"), { type: "text", text: "Yep." }] }, user] },
     { kind: "messages-edited", count: 1 },
     bytesOf(user) + startOf(answer, "s."),
   ],
   [
-    "an item with reasoning that is left out",
+    "an omitted reasoning item",
     { input: [user, reasoning, call, output] },
     { input: [user, call, output, user] },
     { kind: "provider-metadata-changed", count: 1 },
@@ -74,7 +74,7 @@ it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
     bytesOf(user) + startOf({ role: "model", parts: [{ text: "Yes.", t: 1 }] }, ',"t"'),
   ],
   [
-    "an AI SDK message with other provider options",
+    "an AI SDK message with different provider options",
     {
       prompt: [user, { role: "assistant", content: [{ type: "text", text: "Yes.", providerOptions: { a: { id: "x" } } }] }, user],
     },
@@ -93,21 +93,21 @@ it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
     bytesOf(user, answer),
   ],
   [
-    "another developer message at the beginning",
+    "a different developer message at the beginning",
     { input: [{ role: "developer", content: "Be brief." }, user] },
     { input: [{ role: "developer", content: "Be long." }, user] },
     { kind: "system-changed" },
     startOf({ role: "developer", content: "Be brief." }, "brief"),
   ],
   [
-    "another format of the answer, which OpenAI reads before the system text",
+    "a different answer format, which OpenAI reads before the system prompt",
     { tools: [call], instructions: "Be brief.", input: [user], text: { format: { type: "text" } } },
     { tools: [call], instructions: "Be brief.", input: [user], text: { format: { type: "json_object" } } },
     { kind: "setting-changed", name: "text.format" },
     bytesOf(call),
   ],
   [
-    "another tool choice, which Anthropic reads before the messages",
+    "a different tool choice, which Anthropic reads before the messages",
     { tools: [call], system: "Be brief.", messages: [user] },
     { tools: [call], system: "Be brief.", messages: [user], tool_choice: { type: "any" } },
     { kind: "tool-choice-changed" },
@@ -140,7 +140,7 @@ it.for<[what: string, before: Body, next: Body, cause: object, kept: number]>([
 const marked = { type: "ephemeral" };
 
 it.for<[what: string, before: Body, next: Body]>([
-  ["keys of the body in another order", { tools: [call], messages: [user] }, { messages: [user], tools: [call] }],
+  ["body keys in a different order", { tools: [call], messages: [user] }, { messages: [user], tools: [call] }],
   [
     "cache marks that move",
     {
@@ -155,12 +155,12 @@ it.for<[what: string, before: Body, next: Body]>([
     { tools: [call, { name: "g", defer_loading: true }], messages: [user] },
   ],
   [
-    "another tool choice on a service that reads it later",
+    "a different tool choice on a service that reads it later",
     { messages: [user], tool_choice: "auto" },
     { messages: [user], tool_choice: "none" },
   ],
   ["sampling settings", { messages: [user], temperature: 0 }, { messages: [user], temperature: 1, max_tokens: 5 }],
-  ["the default tool choice of Anthropic", { messages: [user] }, { messages: [user], tool_choice: { type: "auto" } }],
+  ["Anthropic's default tool choice", { messages: [user] }, { messages: [user], tool_choice: { type: "auto" } }],
 ])("watchPromptCache: reports no cache break for %s", async ([, before, next]) => {
   expect(await play(before, next)).toEqual([]);
 });

@@ -51,7 +51,7 @@ describe("createConversation with watchPromptCache", () => {
   });
 
   it.for<[what: string, own: RunOverrides, cause: object]>([
-    ["a changed system text", { system: "Be long." }, { kind: "system-changed" }],
+    ["a changed system prompt", { system: "Be long." }, { kind: "system-changed" }],
     ["an added tool", { tools: [look, other] }, { kind: "tool-added", name: "other" }],
     ["a removed tool", { tools: [] }, { kind: "tool-removed", name: "look" }],
     ["a changed model", { provider: answering("new") }, { kind: "model-changed", values: ["mock-model", "new"] }],

@@ -38,7 +38,7 @@ describe("watchPromptCache with a resumed run", () => {
   });
 
   it.for<[what: string, before: Partial<LoopOptions>, after: Partial<LoopOptions>, cause: object]>([
-    ["another system text", {}, { system: "Be long." }, { kind: "system-changed" }],
+    ["a different system prompt", {}, { system: "Be long." }, { kind: "system-changed" }],
     ["a new tool", {}, { tools: [look, other("other")] }, { kind: "tool-added", name: "other" }],
     ["a removed tool", { tools: [other("other"), look] }, { tools: [look] }, { kind: "tool-removed", name: "other" }],
     [
@@ -47,9 +47,14 @@ describe("watchPromptCache with a resumed run", () => {
       { tools: [other("other", "New"), look] },
       { kind: "tool-changed", name: "other" },
     ],
-    ["tools in another order", { tools: [other("other"), look] }, { tools: [look, other("other")] }, { kind: "tools-reordered" }],
     [
-      "another model",
+      "tools in a different order",
+      { tools: [other("other"), look] },
+      { tools: [look, other("other")] },
+      { kind: "tools-reordered" },
+    ],
+    [
+      "a different model",
       {},
       { provider: createMockProvider(rounds(5), { model: "new" }) },
       { kind: "model-changed", values: ["mock-model", "new"] },
@@ -127,7 +132,7 @@ it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
 
 it.for<[what: string, fields: object]>([
   ["parts that are not arrays", { tools: 5, messages: 5 }],
-  ["a message at an index of a billion", { messages: [[1_000_000_000, "x", 1]], messageCount: 1_000_000_001 }],
+  ["a message at index one billion", { messages: [[1_000_000_000, "x", 1]], messageCount: 1_000_000_001 }],
   ["a negative index", { messages: [[-1, "x", 1]] }],
 ])("watchPromptCache: resumes a run from a record with %s", async ([, fields]) => {
   const journal = memoryJournal(

@@ -11,9 +11,9 @@ const answer = ["text Hi.", "finish stop", "end"] as const;
 describe("withFallback with a silent provider", () => {
   it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
     ["sends no first chunk within the run's firstChunkMs", stall(), {}, 2_000, "start 1 a/a-1"],
-    ["sends no first chunk within the option firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
+    ["sends no first chunk within the firstChunkMs option", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
     ["sends nothing more within the run's streamIdleMs", [text("Half"), stall()], {}, 1_000, "text Half"],
-    ["sends nothing more within the option streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
+    ["sends nothing more within the streamIdleMs option", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
     [
       "sends no first chunk within a longer firstChunkMs than the run's",
       stall(),

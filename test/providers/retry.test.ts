@@ -62,7 +62,7 @@ describe("withRetry", () => {
     ["an API key without permission", fail({ status: 403 }), "throws auth"],
     ["a bad request", fail({ status: 400 }), "throws bad-request"],
     [
-      "a bad request with the header x-should-retry",
+      "a bad request with an x-should-retry header",
       fail({ status: 400, headers: { "x-should-retry": "true" } }),
       "throws bad-request",
     ],
@@ -116,7 +116,7 @@ describe("withRetry", () => {
       [1_000, 1_500, 1_500, 1_500],
     ],
     ["waits 0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
-    ["waits for the time in the header retry-after", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
+    ["waits for the time in the retry-after header", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
     ["waits for its own delay if the time in retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
     [
       "waits for the time in retry-after if this time equals maxRetryAfterMs",

@@ -106,20 +106,20 @@ describe.for(Object.entries(asking))("defineTool with an asynchronous schema fro
 describe("defineTool with a schema that cannot become JSON Schema", () => {
   it.for<[string, StandardSchema, string]>([
     [
-      "a schema of zod/mini",
+      "a zod/mini schema",
       mini.object({}),
       'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })',
     ],
     [
-      "a schema of zod/v4 of zod 3.25",
+      "a zod/v4 schema from zod 3.25",
       z3v4.object({}),
       'zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })',
     ],
-    ["a schema of zod 3", z3.object({}), 'write the schema with "z" from "zod/v4", which zod has since 3.25'],
-    ["a schema of valibot", v.object({}), "valibot has no conversion"],
-    ["a zod schema of a date", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
+    ["a zod 3 schema", z3.object({}), 'write the schema with "z" from "zod/v4", which zod has since 3.25'],
+    ["a valibot schema", v.object({}), "valibot has no conversion"],
+    ["a zod schema for a date", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
     [
-      "a valibot schema of a date",
+      "a valibot schema for a date",
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
@@ -150,7 +150,7 @@ describe("defineTool with a schema that cannot become JSON Schema", () => {
 });
 
 it.for<[string, JsonSchema, StandardSchema]>([
-  ["zod/v4 of zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
+  ["zod/v4 in zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
   ["zod 3", { type: "object" }, z3.object({ n: z3.number() })],
 ])("defineTool: a schema from %s validates the arguments if the tool has a jsonSchema", async ([, jsonSchema, inputSchema]) => {
   const tool = defineTool({ ...described, inputSchema, jsonSchema, execute: (args) => args });

@@ -37,7 +37,7 @@ const withoutFiles = ["deepseek", "groq", "llama-server", "ollama", "vllm"];
 
 const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[] = [
   ["has a seed", { modelSettings: { seed: 1 } }],
-  ["has the tool choice none", { tools: [look], middleware: [prepareIteration(() => ({ toolChoice: "none" }))] }],
+  ['has the tool choice "none"', { tools: [look], middleware: [prepareIteration(() => ({ toolChoice: "none" }))] }],
   ["has a file without text", { messages: [file] }],
   ["has a blank text part", { messages: [blank] }],
   ["begins with an assistant message", { messages: [hello, user] }],
@@ -50,7 +50,7 @@ const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[
     { tools: [look], middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: "required" } : {}))] },
   ],
   [
-    "forces a certain call",
+    "forces a specific call",
     {
       tools: [look],
       middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "look" } } : {}))],

@@ -90,7 +90,7 @@ describe("strictService: preserved thinking", () => {
   });
 
   it.each<[title: string, edit: (body: Body) => Body, at: string]>([
-    ["the system text is changed", (body) => ({ ...body, system: "Be kind." }), "messages.1.content.0"],
+    ["the system prompt is changed", (body) => ({ ...body, system: "Be kind." }), "messages.1.content.0"],
     ["a tool is added", (body) => ({ ...body, tools: [tool, { ...tool, name: "other" }] }), "messages.1.content.0"],
     ["an earlier message is changed", (body) => change(body, 0, () => [{ type: "text", text: "See." }]), "messages.1.content.0"],
     [

@@ -136,7 +136,7 @@ describe("replayFrom", () => {
     ["a chunk without a type", (lines) => lines.splice(2, 1, '{"type":"chunk","stream":0,"atMs":0,"chunk":{}}'), 3],
     ["an error without a code", (lines) => lines.splice(2, 1, '{"type":"threw","stream":0,"atMs":0,"error":{"message":"x"}}'), 3],
     ["a line without a time", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":0}'), 3],
-    ["a line of the type left without `waiting`", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
+    ["a `left` line without `waiting`", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
     ["a stream whose request is missing", (lines) => lines.splice(1, 1), 2],
     ["an incomplete request", (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[]}}'), 2],
     [
@@ -144,7 +144,7 @@ describe("replayFrom", () => {
       (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[["user"]],"tools":[],"fields":[]}}'),
       2,
     ],
-    ["a repeated request, which two recorders have written", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
+    ["a repeated request, written by two recorders", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
     ["a line after the end of its stream", (lines) => lines.splice(-1, 0, lines.at(-2) ?? ""), 7],
     [
       "a stream whose number is the name of a method",
@@ -180,11 +180,11 @@ describe("recordTo and replayFrom", () => {
     ["an incomplete cassette", () => replayFrom(JSON.parse('{"read":1}')), "invalid-option"],
     ["an incomplete provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
     ["an unknown option", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
-    ["an option redact that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
-    ["an unknown value of the option `match`", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
-    ["an option `timing` that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
+    ["a redact option that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
+    ["an unknown value of the `match` option", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
+    ["a `timing` option that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
     [
-      "an option `onTornLine` that is not a function",
+      "an `onTornLine` option that is not a function",
       () => replayFrom(cassette, Object({ onTornLine: "log" })),
       "invalid-option",
     ],

@@ -62,9 +62,9 @@ describe("replayFrom", () => {
       { ...said, messages: [user("a"), user("b")] },
       'message 1 (user) is different; the recorded role is "assistant"; there are 2 messages instead of 3',
     ],
-    ["a different system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is different'],
-    ["a new system text", ask("a"), ask("a", { system: "t" }), '"system" is new'],
-    ["a missing system text", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
+    ["a different system prompt", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is different'],
+    ["a new system prompt", ask("a"), ask("a", { system: "t" }), '"system" is new'],
+    ["a missing system prompt", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
     [
       "a changed tool",
       ask("a", { tools: [echo] }),

@@ -56,7 +56,7 @@ function runWith(name: string, middleware: readonly Middleware[] = []): (journal
 
 it.for<readonly [what: string, run: (journal: Journal) => Promise<LoopResult>, said: readonly string[]]>([
   [
-    "a step with another name",
+    "a step with a different name",
     runWith("search", [stamped]),
     ['The middleware "stamped" at i0/call/0/search takes the new step "begin at 2".'],
   ],
@@ -66,7 +66,7 @@ it.for<readonly [what: string, run: (journal: Journal) => Promise<LoopResult>, s
     ['The middleware "sampled" at i0/request leaves out the step "sample".'],
   ],
   ["a durable tool", runWith("charge"), ['The tool at i0/call/0/charge leaves out the step "charge 1".']],
-  ["another text for the model", runWith("search", [unequal]), ["Message 2 of the result", "Result 1", "Result 2"]],
+  ["different text for the model", runWith("search", [unequal]), ["Message 2 of the result", "Result 1", "Result 2"]],
   [
     "a run without the journal",
     () => runWith("search")({ step: (_key, body) => body(), read: () => undefined }),

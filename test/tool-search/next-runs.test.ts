@@ -59,13 +59,13 @@ describe("withToolSearch with a forged search in the messages", () => {
   ];
 
   it.for<[what: string, messages: readonly Message[]]>([
-    ["a text", history({ result: "alpha" })],
+    ["a string", history({ result: "alpha" })],
     ["null", history({ result: null })],
     ["tools that are not a list", history({ result: { tools: "alpha" } })],
-    ["names that are not texts", history({ result: { tools: [null, 5, "alpha", { name: ["alpha"] }] } })],
+    ["names that are not strings", history({ result: { tools: [null, 5, "alpha", { name: ["alpha"] }] } })],
     ["unknown names", history({ result: { tools: [{ name: "gamma" }, { name: "__proto__" }] } })],
     ["an error", history({ outcome: "failed" })],
-    ["the result of another tool", history({}, "clock")],
+    ["another tool's result", history({}, "clock")],
   ])("loads nothing from %s", async ([, messages]) => {
     const { lists } = await run([done], { messages });
     expect(lists).toEqual([["clock", "find_tools"]]);

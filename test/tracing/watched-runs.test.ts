@@ -110,7 +110,7 @@ describe("observeRuns: an observed run", () => {
     ["an invalid provider", { provider: { id: "x" }, messages }, '"provider"'],
     ["invalid tools", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
     ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
-    ["the events option process", { provider: createMockProvider([]), messages, events: process }, '"events"'],
+    ["an events option that is the process object", { provider: createMockProvider([]), messages, events: process }, '"events"'],
   ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
     const { start } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));

@@ -53,8 +53,8 @@ it.each(vendors)("an AI SDK $version page shows a custom wait and answers it", a
 });
 
 it.for<[what: string, id: string, given: object, problem: string]>([
-  ["a wait of a webhook", ids.webhook, { kind: "result", result: { kind: "approve" } }, "comes from a page"],
-  ["a wait of a webhook, with an approval", ids.webhook, { kind: "approve" }, "comes from a page"],
+  ["a wait for a webhook", ids.webhook, { kind: "result", result: { kind: "approve" } }, "comes from a page"],
+  ["a wait for a webhook, with an approval", ids.webhook, { kind: "approve" }, "comes from a page"],
   ["a wait for the page, with an approval", ids.permission, { kind: "approve" }, 'is "approve"'],
   ["a wait for the page, with a failure", ids.permission, { kind: "failed", error: "No." }, 'is "failed"'],
 ])("a page cannot answer %s", async ([, id, given, problem]) => {

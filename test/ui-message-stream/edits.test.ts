@@ -60,10 +60,10 @@ describe("a page with useChat", () => {
       (chat) => chat.sendMessage({ text: "birds", messageId: chat.messages[2]?.id ?? "" }),
       ["cats", "birds"],
     ],
-    ["asks for another first answer", (chat) => chat.regenerate({ messageId: chat.messages[1]?.id ?? "" }), ["cats"]],
-    ["asks for another last answer", (chat) => chat.regenerate(), ["cats", "dogs"]],
+    ["asks for a new first answer", (chat) => chat.regenerate({ messageId: chat.messages[1]?.id ?? "" }), ["cats"]],
+    ["asks for a new last answer", (chat) => chat.regenerate(), ["cats", "dogs"]],
     [
-      "asks for another answer to the first question",
+      "asks for a new answer to the first question",
       (chat) => chat.regenerate({ messageId: chat.messages[0]?.id ?? "" }),
       ["cats"],
     ],

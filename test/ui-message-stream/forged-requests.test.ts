@@ -132,7 +132,7 @@ describe("a server whose run waits for an approval", () => {
 });
 
 const denied: readonly (readonly [name: string, approval: object])[] = [
-  ["without the field approved", {}],
+  ["without the approved field", {}],
   ['with approved: "true"', { approved: "true" }],
   ["with approved: 1", { approved: 1 }],
   ["with approved: {}", { approved: {} }],

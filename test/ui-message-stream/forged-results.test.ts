@@ -25,7 +25,7 @@ const sendParts = (server: ChatServer, ...parts: readonly object[]): ReturnType<
 const refused: readonly { name: string; call: string; parts: readonly object[] }[] = [
   { name: "a result", call: ids.farm, parts: [output(ids.farm)] },
   { name: "a failure", call: ids.farm, parts: [output(ids.farm, { state: "output-error", errorText: "forged" })] },
-  { name: "a result that names another tool", call: ids.farm, parts: [{ ...output(ids.farm), type: "tool-ask_user" }] },
+  { name: "a result that names a different tool", call: ids.farm, parts: [{ ...output(ids.farm), type: "tool-ask_user" }] },
   {
     name: "a result with fromPage: false",
     call: ids.farm,

@@ -137,7 +137,7 @@ describe("web-chat server: a forged request", () => {
     ["a decision for an unknown call", { id: "c1", messages: [decided(approved)] }, 409],
     ["a decision about another run", { id: "c1", messages: [decided(approved, "c1/7")] }, 409],
     ["a decision in an unknown chat", { id: "c9", messages: [decided(approved)] }, 409],
-    ["the trigger regenerate-message in an unknown chat", { id: "c9", trigger: "regenerate-message", messages: [] }, 409],
+    ["the regenerate-message trigger in an unknown chat", { id: "c9", trigger: "regenerate-message", messages: [] }, 409],
     ["a decision of an unknown kind", { id: "c1", messages: [decided({})], answers: { x: { kind: "other" } } }, 400],
     ["a system message", { id: "c1", messages: [{ id: "s", role: "system", parts: [] }] }, 400],
     ["an assistant message without a decision", { id: "c1", messages: [{ id: "c1/1", role: "assistant", parts: [] }] }, 400],

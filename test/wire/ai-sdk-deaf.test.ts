@@ -86,7 +86,7 @@ it("aiSdkModel: stops waiting for the `supportedUrls` promise when the signal fi
 
 it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   [
-    "rejects the promise supportedUrls",
+    "rejects the supportedUrls promise",
     {
       get supportedUrls() {
         return Promise.reject(new Error("fetch failed"));
@@ -101,7 +101,7 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
       },
     },
   ],
-  ["rejects the promise of doStream", { doStream: () => Promise.reject(new Error("fetch failed")) }],
+  ["rejects the promise from doStream", { doStream: () => Promise.reject(new Error("fetch failed")) }],
 ])("aiSdkModel: reports a retryable error if the model %s", async ([, model]) => {
   const { error } = await runIteration(aiSdkModel({ model: createModel(model) }), ask("Hi"));
   expect(error).toMatchObject({ code: "network", retryable: true });

@@ -108,7 +108,7 @@ describe.each(generations)("runToolLoop with aiSdkModel (@ai-sdk/openai, spec $v
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "the service sends a rate limit",
+      "the service reports a rate limit",
       json(429, { error: { message: "Slow.", type: "requests", code: "rate_limit_exceeded" } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",

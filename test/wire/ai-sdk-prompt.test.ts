@@ -116,8 +116,8 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
 
   it.for<[what: string, mediaType: string, data: string]>([
     ["a URL on an unsupported host", "image/png", "https://elsewhere.test/a.png?sig=abcdef123456"],
-    ["a URL of an unsupported file type", "application/pdf", "https://pics.test/a.pdf"],
-    ["a URL of a file on disk", "image/png", "file:///etc/passwd"],
+    ["a URL with an unsupported file type", "application/pdf", "https://pics.test/a.pdf"],
+    ["a URL for a file on disk", "image/png", "file:///etc/passwd"],
     ["an invalid URL", "image/png", "https://"],
     ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
     ["an empty data URL", "image/png", "data:image/png;base64"],

@@ -53,7 +53,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
     ],
     ["is missing", { ...turn, providerMetadata: undefined }],
     [
-      "contains another id for a call",
+      "contains a different call id",
       {
         ...turn,
         providerMetadata: metadata(
@@ -63,7 +63,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
         ),
       },
     ],
-    ["contains another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    ["contains different text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
       "has a text part where the call should be",
       {
@@ -154,7 +154,7 @@ describe.each(specs)("aiSdkModel (spec $version): assistant message in the next 
   });
 
   it.for<[what: string, result: Partial<ToolMessage["results"][number]>, output: object]>([
-    ["a text", { result: "mild" }, { type: "text", value: "mild" }],
+    ["text", { result: "mild" }, { type: "text", value: "mild" }],
     ["JSON data", { result: [1] }, { type: "json", value: [1] }],
     [
       "a context restart",

@@ -41,7 +41,7 @@ describe("anthropicMessages over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["the stream ends after a text", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
+    ["the stream ends after text", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
     // An event is complete only if a blank line follows.
     [
       "the blank line after the stop reason is missing",

@@ -123,11 +123,11 @@ describe("anthropicMessages: room for the thinking budget", () => {
       6_000,
     ],
     [
-      "adds it only up to the limit of the model",
+      "adds it only up to the model's limit",
       { thinking: budget(10_000), run: { modelSettings: { maxOutputTokens: 60_000 } } },
       64_000,
     ],
-    ["keeps the option maxTokens, which includes the budget", { thinking: budget(2_000), maxTokens: 5_000 }, 5_000],
+    ["keeps the maxTokens option, which includes the budget", { thinking: budget(2_000), maxTokens: 5_000 }, 5_000],
     [
       "adds a budget in extra",
       { run: { modelSettings: { maxOutputTokens: 500, extra: { thinking: { type: "enabled", budget_tokens: 2_000 } } } } },
@@ -320,7 +320,7 @@ describe("anthropicMessages: temperature and topP", () => {
 
   it.for<[what: string, play: Play, sent: readonly unknown[], changes: readonly string[]]>([
     [
-      "are not sent by the SDK of version 1, whose API version refuses them",
+      "are not sent by version 1 of the SDK, whose API version refuses them",
       { model: "claude-sonnet-4-6" },
       [undefined, undefined],
       both,
@@ -353,7 +353,7 @@ describe("anthropicMessages: temperature and topP", () => {
       [],
     ],
     [
-      "are sent to a wrapper that does not tell its version",
+      "are sent to a wrapper that does not report its version",
       { model: "claude-sonnet-4-5", wrap: plain, apiVersion: "2023-06-01" },
       [0.2, 0.9],
       [],
@@ -364,7 +364,7 @@ describe("anthropicMessages: temperature and topP", () => {
       [undefined, undefined],
       both,
     ],
-    ["are sent to other models at other services", { model: "glm-5.3", sdk: { baseURL: "https://api.z.test" } }, [0.2, 0.9], []],
+    ["are sent to other models on other services", { model: "glm-5.3", sdk: { baseURL: "https://api.z.test" } }, [0.2, 0.9], []],
   ])("%s", async ([, { run, ...options }, sent, changes]) => {
     const { body, changes: told } = await play({ ...options, run: { modelSettings, ...run } });
     expect([[body?.["temperature"], body?.["top_p"]], told]).toEqual([sent, changes]);

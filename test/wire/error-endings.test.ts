@@ -45,12 +45,12 @@ const filtered: readonly (readonly [service: string, status: number, body: objec
     "Input was flagged.",
   ],
   [
-    "OpenRouter's type of error",
+    "OpenRouter's error type",
     400,
     { error: { code: 400, message: "No.", metadata: { error_type: "content_policy_violation" } } },
     "No.",
   ],
-  ["an upstream of OpenRouter", 400, raw(azure), `Provider returned error (Acme): ${policy}`],
+  ["an OpenRouter upstream", 400, raw(azure), `Provider returned error (Acme): ${policy}`],
   ["OpenAI (invalid_prompt)", 400, { error: { code: "invalid_prompt", message: "Flagged." } }, "Flagged."],
   ["OpenAI (bio_policy)", 400, { error: { code: "bio_policy", message: "Flagged." } }, "Flagged."],
   [
@@ -146,14 +146,17 @@ describe.for([
   it.for<[how: string, reply: () => Response]>([
     ["Groq with status 400", refusal(400, { error: groq })],
     ["Groq in the stream", events(said, { error: { ...groq, status_code: 400 } })],
-    ["Groq in the stream after the begin of a call", events(begun, { error: { ...groq, status_code: 400 } })],
+    ["Groq in the stream after the start of a call", events(begun, { error: { ...groq, status_code: 400 } })],
     [
-      "Groq about an unknown tool",
+      "Groq with an error about an unknown tool",
       refusal(400, {
         error: { message: "tool call validation failed: attempted to call tool 'x' which was not in request.tools" },
       }),
     ],
-    ["Groq about the schema", refusal(400, { error: { message: "parameters for tool get_stock did not match schema: x" } })],
+    [
+      "Groq with an error about the schema",
+      refusal(400, { error: { message: "parameters for tool get_stock did not match schema: x" } }),
+    ],
     [
       "Ollama with status 500",
       refusal(500, { error: { message: "error parsing tool call: raw='{\"item\"', err=EOF", type: "api_error" } }),

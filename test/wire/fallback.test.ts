@@ -76,7 +76,7 @@ describe("withFallback: provider metadata", () => {
 
   it.for<[what: string, model: string, kept: boolean]>([
     ["sent back unchanged if another provider has the same model", "claude", true],
-    ["omitted for another model of the same service", "claude-small", false],
+    ["omitted for a different model on the same service", "claude-small", false],
   ])("is %s", async ([, model, kept]) => {
     const first = await anthropic("claude", thought("sig-1", "t1"), busy);
     const second = await anthropic(model, answered);

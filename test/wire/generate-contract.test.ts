@@ -17,20 +17,17 @@ const choosing = (functionCallingConfig: object): object => ({ toolConfig: { fun
 
 it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
-  ["a system text", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
+  ["a system prompt", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
   [
-    "calls, their results, a text and media",
+    "calls, their results, text and media",
     body([
       user(),
       model(text("x"), call({ id: "a" }), call({}, {})),
       user(answer({ id: "a" }), answer(), text("x"), { inlineData: { mimeType: "image/png", data: "A" } }),
     ]),
   ],
-  ["a signed blank text", body([user(), model({ text: "", thoughtSignature: "s" })])],
-  [
-    "unsigned calls before a signed text",
-    body([user(), model(call({}, {}), { text: "", thoughtSignature: "s" }), user(answer())]),
-  ],
+  ["signed blank text", body([user(), model({ text: "", thoughtSignature: "s" })])],
+  ["unsigned calls before signed text", body([user(), model(call({}, {}), { text: "", thoughtSignature: "s" }), user(answer())])],
   [
     "tool calls and code that the service executed",
     body([user(), model({ toolCall: {} }, { toolResponse: {} }, { executableCode: {} }, { text: "x", thought: true })]),
@@ -50,10 +47,10 @@ it.for<[what: string, valid: object]>([
 it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a missing body", null, ["the body is no object"]],
   ["missing contents", body([]), ["there are no contents"]],
-  ["a blank system text", body([user()], { systemInstruction: { parts: [text(" ")] } }), ["the system text is blank"]],
+  ["a blank system prompt", body([user()], { systemInstruction: { parts: [text(" ")] } }), ["the system text is blank"]],
   ["a contents entry that is not an object", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
   ["a model entry at the start of contents", body([model(text("x"))]), ["content 0: is not of the user"]],
-  ["two consecutive entries of one role", body([user(), user()]), ["content 1: is not of the model"]],
+  ["two consecutive entries with the same role", body([user(), user()]), ["content 1: is not of the model"]],
   ["a contents entry without parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
   ["an empty part", body([user({})]), ["content 0: has a part of nothing"]],
   [
@@ -62,7 +59,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["content 0: has a part of text and inlineData"],
   ],
   ["an unknown part in a user message", body([user({ toolCall: {} })]), ["content 0: has a part of toolCall"]],
-  ["a blank text", body([user(text(" "))]), ["content 0: has a blank text"]],
+  ["blank text", body([user(text(" "))]), ["content 0: has a blank text"]],
   ["media without a type", body([user({ inlineData: { data: "A" } })]), ["content 0: has media without a type"]],
   [
     "media with parameters in the type",
@@ -81,17 +78,17 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["content 2: has 2 answers to 1 calls", "content 2: answers undefined as f"],
   ],
   [
-    "a result that follows a text",
+    "a result that follows text",
     body([user(), model(call()), user(text("x"), answer())]),
     ["content 2: has responses after other parts"],
   ],
   [
-    "a result with another name than its call",
+    "a result whose name differs from its call's",
     body([user(), model(call()), user(answer({ name: "g" }))]),
     ["content 2: answers f as g"],
   ],
   [
-    "a result with another id than its call",
+    "a result whose id differs from its call's",
     body([user(), model(call()), user(answer({ id: "a" }))]),
     ["content 2: answers the id undefined as a"],
   ],
@@ -122,7 +119,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a tool choice without tools", body([user()], choosing({ mode: "ANY" })), ["there is a tool choice and no tool"]],
   ["a tool with an invalid name", body([user()], { tools: [declared("1")] }), ["there is a tool of the name 1"]],
-  ["two tools with one name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
+  ["two tools with the same name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
   [
     "a tool without a schema",
     body([user()], { tools: [{ functionDeclarations: [{ name: "f" }] }] }),

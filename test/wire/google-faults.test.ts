@@ -31,7 +31,7 @@ describe("googleGenerateContent over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["the stream ends after a text", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["the stream ends after text", { frames: [text("Hel")] }, { text: "Hel" }],
     ["the stream ends after the token counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
     ["the stream ends within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
     ["the body is empty", { frames: [] }, {}],
@@ -118,9 +118,9 @@ describe("googleGenerateContent over a real connection", () => {
   it.for<[what: string, frames: readonly string[], line: string]>([
     ["executable code", [codeWithReason], "Hel"],
     ["a code result", [codeWithReason, result], "Hel"],
-    ["a text after a code result", [codeWithReason, result, text("lo")], "Hello"],
+    ["text after a code result", [codeWithReason, result, text("lo")], "Hello"],
     ["code after a finish reason", [stop(), code], "Hel"],
-    ["a text after a finish reason, code and a code result", [stop(), code, result, text("lo")], "Hello"],
+    ["text after a finish reason, code and a code result", [stop(), code, result, text("lo")], "Hello"],
   ])("reports no finish reason if the last part of the stream is %s", async ([, frames, line]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), code, result, ...frames] });
     expect([said, finish, error]).toEqual([line, undefined, undefined]);

@@ -39,19 +39,19 @@ async function call({ open }: Adapter, argsText: string): Promise<Run> {
 
 describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema", (adapter) => {
   it.for<[what: string, written: object, read: object]>([
-    ["an array in a text", { ids: '["a","b"]' }, { ids: ["a", "b"] }],
-    ["an object in a text", { place: ' {"city":"Oslo"}\n' }, { place: { city: "Oslo" } }],
-    ["an integer in a text", { limit: "5" }, { limit: 5 }],
-    ["a number in a text", { ratio: "0.5" }, { ratio: 0.5 }],
-    ["a boolean in a text", { deep: "true" }, { deep: true }],
-    ["null in a text", { size: "null" }, { size: null }],
+    ["an array encoded as a string", { ids: '["a","b"]' }, { ids: ["a", "b"] }],
+    ["an object encoded as a string", { place: ' {"city":"Oslo"}\n' }, { place: { city: "Oslo" } }],
+    ["an integer encoded as a string", { limit: "5" }, { limit: 5 }],
+    ["a number encoded as a string", { ratio: "0.5" }, { ratio: 0.5 }],
+    ["a boolean encoded as a string", { deep: "true" }, { deep: true }],
+    ["null encoded as a string", { size: "null" }, { size: null }],
     [
       "values inside objects and arrays",
       { place: { city: "Oslo" }, edits: [{ at: "[1,2]", note: null }, { at: [3] }] },
       { place: { city: "Oslo" }, edits: [{ at: [1, 2] }, { at: [3] }] },
     ],
-    ["values inside JSON in a text", { edits: '[{"at":"[1]","note":null}]' }, { edits: [{ at: [1] }] }],
-    ["arguments inside of one argument", { arguments: { text: "a", limit: "5" } }, { text: "a", limit: 5 }],
+    ["values inside JSON encoded as a string", { edits: '[{"at":"[1]","note":null}]' }, { edits: [{ at: [1] }] }],
+    ["arguments inside one argument", { arguments: { text: "a", limit: "5" } }, { text: "a", limit: 5 }],
     ["null for optional arguments", { ids: null, limit: null, sort: null, text: null }, {}],
   ])("reads %s", async ([, written, read]) => {
     const { got, args } = await call(adapter, JSON.stringify(written));
@@ -60,7 +60,7 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
   });
 
   it.for<[what: string, written: object]>([
-    ["a text where the schema accepts texts", { text: '["a"]', either: '["a"]' }],
+    ["a string where the schema accepts strings", { text: '["a"]', either: '["a"]' }],
     ["null where the schema accepts null", { place: null, size: null }],
   ])("keeps %s", async ([, written]) => {
     const { got, args } = await call(adapter, JSON.stringify(written));
@@ -77,8 +77,8 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
 
   it.for<[what: string, written: object]>([
     ["a string that is not JSON", { ids: "a, b" }],
-    ["JSON of another type", { ids: '{"a":1}' }],
-    ["a number with a fraction for an integer", { limit: "0.5" }],
+    ["JSON of a different type", { ids: '{"a":1}' }],
+    ["a fractional number for an integer", { limit: "0.5" }],
     ["an integer with more digits than a number can hold", { limit: "2512292042121000001" }],
     ["null inside an array", { ids: [null] }],
     ["null for a required property", { place: { city: null } }],

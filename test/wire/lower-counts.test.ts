@@ -61,7 +61,7 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 1, totalTokens: 101, cachedInputTokens: 40 },
   ],
   [
-    "anthropicMessages: keeps the total of input tokens if later counts list cached tokens separately",
+    "anthropicMessages: keeps the input token total if later counts list cached tokens separately",
     messages({ input_tokens: 100, output_tokens: 1 }, { input_tokens: 20, cache_read_input_tokens: 80, output_tokens: 9 }),
     { inputTokens: 100, outputTokens: 9, totalTokens: 109, cachedInputTokens: 80 },
   ],

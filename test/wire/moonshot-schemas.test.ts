@@ -80,7 +80,7 @@ describe("Moonshot: a tool's schema", () => {
       { type: "object", properties: { name: { type: "string" }, id: { anyOf } }, required: ["id"] },
     ],
     ["keywords with schemas", { type: "string", not: { const: "a" }, if: true }, { type: "string" }],
-    ["a reference to nothing", { $ref: "https://example.com/x.json", title: "T" }, { title: "T", anyOf }],
+    ["a dangling reference", { $ref: "https://example.com/x.json", title: "T" }, { title: "T", anyOf }],
   ])("%s", async ([, given, sent]) => {
     expect(await parametersOf(inObject(given))).toEqual(inObject(sent as Json));
   });
@@ -103,12 +103,12 @@ describe("Moonshot: a tool's schema", () => {
       inObject({ type: "object", properties: { name: { type: "string" }, id: { type: "string" } } }),
     ],
     [
-      "a text beside a reference to a schema with such a text",
+      "a description beside a reference to a schema with its own description",
       inObject({ description: "D", title: "T", $ref }, { $defs: { Node: { ...node, description: "E" } } }),
       inObject({ title: "T", $ref }, { $defs: { Node: { ...node, description: "E" } } }),
     ],
     [
-      "such a text in a definition that refers to itself",
+      "a description beside a reference in a definition that refers to itself",
       inObject({ $ref }, { $defs: { Node: inObject({ description: "D", $ref }, { description: "E" }) } }),
       inObject({ $ref }, { $defs: { Node: inObject({ $ref }, { description: "E" }) } }),
     ],

@@ -37,8 +37,8 @@ describe("openaiChat over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
-    ["the stream ends after a text", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["a text has [DONE] and the stream ends", { frames: [text("\ndata: [DONE]")] }, { text: "\ndata: [DONE]" }],
+    ["the stream ends after text", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["text contains [DONE] and the stream ends", { frames: [text("\ndata: [DONE]")] }, { text: "\ndata: [DONE]" }],
     ["[DONE] follows no content", { frames: [text(""), done] }, {}],
     ["the stream ends within a call", { frames: [call('{"n":')] }, {}],
     ["the stream ends after a complete call", { frames: [call('{"n":1}')] }, {}],
@@ -100,7 +100,7 @@ describe("openaiChat over a real connection", () => {
       { code: "overloaded", retryable: true, status: 529 },
     ],
     [
-      "the service sends an event with the type error",
+      'the service sends an event of type "error"',
       { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] },
       { code: "rate-limit", retryable: true },
     ],
@@ -110,12 +110,12 @@ describe("openaiChat over a real connection", () => {
       { code: "server", retryable: true, message: expect.stringContaining("{oops") },
     ],
     [
-      "a gateway writes its error as a text",
+      "a gateway writes its error as text",
       { frames: [text("Hel"), "event: error\ndata: upstream request timeout\n\n", done] },
       { message: "The service sent an event that is not JSON: upstream request timeout", retryable: true },
     ],
     [
-      "MiniMax reports an error with the status 200",
+      "MiniMax reports an error with status 200",
       { frames: [text("Hel"), sse({ choices: null, base_resp: { status_code: 1008, status_msg: "insufficient balance" } })] },
       { message: "insufficient balance", retryable: false },
     ],

@@ -78,7 +78,7 @@ describe("runToolLoop with openaiChat", () => {
 
   it.for<[what: string, reply: RawReply, error: object, said: string]>([
     [
-      "the service sends a rate limit",
+      "the service reports a rate limit",
       json(429, { error: { message: "Slow." } }, { "retry-after": "7" }),
       { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
       "",

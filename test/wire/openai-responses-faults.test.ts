@@ -113,7 +113,7 @@ describe("openaiResponses over a real connection", () => {
       { code: "server", retryable: true, message: expect.stringContaining("{oops") },
     ],
     [
-      "the response is cancelled",
+      "the response is canceled",
       { frames: [said, event({ type: "response.cancelled", response: { status: "cancelled" } })] },
       { code: "server", retryable: false, message: "The response was cancelled." },
     ],
@@ -174,7 +174,7 @@ describe("openaiResponses over a real connection", () => {
     ["is unfinished", [openItem(oneCall), cutOff("max_output_tokens")], {}],
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
     ["appears only in the last event", [cutOff("max_output_tokens", [oneCall])], {}],
-    ["comes after a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
+    ["comes after text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
   ])("marks a call in a cut-off response as truncated if the call %s", async ([, frames, iteration]) => {
     const calls = [{ ...asked, problem: "truncated" as const }];
     expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...iteration, calls, usage, finish: "length" });

@@ -47,8 +47,8 @@ describe("patterns in a tool's schema", () => {
     ["OpenAI", gpt, String.raw`^\d+\.\d\t\n\f\v\u00e4\x41(?:a)\-\/$`, true],
     ["OpenAI", gpt, String.raw`^\\p{L}\(?=$`, true],
     ["a fine-tuned model", { model: "ft:gpt-4.1:org::x" }, String.raw`^\p{L}$`, false],
-    ["GPT at a gateway", gateway, String.raw`^\p{L}$`, false],
-    ["another model at a gateway", { ...gateway, model: "z-ai/glm-5.3" }, String.raw`^\p{L}$`, true],
+    ["GPT through a gateway", gateway, String.raw`^\p{L}$`, false],
+    ["a different model through a gateway", { ...gateway, model: "z-ai/glm-5.3" }, String.raw`^\p{L}$`, true],
   ])("%s: %s %j is sent: %s", async ([, options, pattern, isSent]) => {
     expect(await sendSchema(options, object({ type: "string", pattern }))).toEqual(
       object(isSent ? { type: "string", pattern } : string),
@@ -134,8 +134,8 @@ describe("Muse Spark: schemas that contain themselves", () => {
   });
 
   it.for<[what: string, options: ChatOptions, isOpen: boolean]>([
-    ["Muse Spark at another address", { at: "https://opencode.ai/zen/go/v1", model: "muse-spark-1.3-contributor" }, true],
-    ["another model at this address", { at: "https://opencode.ai/zen/go/v1", model: "glm-5.3" }, false],
+    ["Muse Spark at a different address", { at: "https://opencode.ai/zen/go/v1", model: "muse-spark-1.3-contributor" }, true],
+    ["a different model at this address", { at: "https://opencode.ai/zen/go/v1", model: "glm-5.3" }, false],
   ])("%s: the reference is replaced: %s", async ([, options, isOpen]) => {
     expect(await sendSchema(options, object({ $ref: "#" }))).toEqual(object(isOpen ? {} : { $ref: "#" }));
   });
@@ -168,8 +168,8 @@ describe("tool names that a service has reserved", () => {
   it.for<[service: string, options: ChatOptions, name: string, sent: string]>([
     ["DashScope", { at: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1" }, "search", "t_search"],
     ["DashScope", { service: "dashscope" }, "search_web", "search_web"],
-    ["Qwen at OpenRouter", { service: "openrouter", model: "qwen/qwen3-coder-plus" }, "search", "t_search"],
-    ["another model at OpenRouter", { service: "openrouter", model: "z-ai/glm-5.3" }, "search", "search"],
+    ["Qwen on OpenRouter", { service: "openrouter", model: "qwen/qwen3-coder-plus" }, "search", "t_search"],
+    ["a different model on OpenRouter", { service: "openrouter", model: "z-ai/glm-5.3" }, "search", "search"],
     ["Grok", { at: "https://opencode.ai/zen/go/v1", model: "grok-4.5" }, "web_search", "t_web_search"],
     ["xAI", { at: "https://api.x.ai/v1", model: "grok-4.7" }, "search", "search"],
   ])("%s, %j: %s is sent as %s, and its tool runs", async ([, options, name, sent]) => {
@@ -229,20 +229,24 @@ describe("Gemini: a tool's schema", () => {
     ["an empty value", { type: "string", enum: ["", "up"] }, { type: "string", description: 'Values: "", "up".', enum: ["up"] }],
     ["only an empty value", { type: "string", enum: [""] }, { type: "string", description: 'Values: "".' }],
     [
-      "numbers as values",
+      "enum values that are numbers",
       { type: "integer", description: "Days", enum: [1, 7] },
       { type: "integer", description: "Days\nValues: 1, 7." },
     ],
-    ["values of several types", { enum: ["a", 1, null] }, { type: "string", description: 'Values: "a", 1, null.', enum: ["a"] }],
-    ["values without a type", { enum: ["a", "b"] }, { type: "string", enum: ["a", "b"] }],
-    ["numbers without a type", { enum: [1, 2] }, { description: "Values: 1, 2." }],
+    [
+      "enum values of several types",
+      { enum: ["a", 1, null] },
+      { type: "string", description: 'Values: "a", 1, null.', enum: ["a"] },
+    ],
+    ["enum values without a type", { enum: ["a", "b"] }, { type: "string", enum: ["a", "b"] }],
+    ["enum numbers without a type", { enum: [1, 2] }, { description: "Values: 1, 2." }],
     [
       "null or a value",
       { type: ["string", "null"], enum: ["a", null] },
       { type: ["string", "null"], description: 'Values: "a", null.', enum: ["a"] },
     ],
     [
-      "properties with names of keywords",
+      "properties named like keywords",
       { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
       { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
     ],

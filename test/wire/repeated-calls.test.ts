@@ -105,7 +105,7 @@ describe("a tool call that arrives twice in one stream", () => {
       google([candidate([{ text: "x" }, part({ n: 1 }, "a")]), candidate([{ text: "x" }, part({ n: 1 }, "a")], "STOP")]),
     ],
     [
-      "Google API with the argument keys in another order",
+      "Google API with the argument keys in a different order",
       google([candidate([part({ n: 1, m: 2 }, "a"), part({ m: 2, n: 1 }, "a")], "STOP")]),
     ],
     ["Google API in pieces", google([...inPieces(1), ...inPieces(1), candidate([], "STOP")])],
@@ -132,15 +132,27 @@ describe("a tool call that arrives twice in one stream", () => {
 describe("two different tool calls in one stream", () => {
   it.for<[what: string, provider: Provider]>([
     ["Google API without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
-    ["Google API with one id and different arguments", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
-    ["Google API in pieces with one id and different arguments", google([...inPieces(1), ...inPieces(2), candidate([], "STOP")])],
     [
-      "Messages API with one id and different arguments",
+      "Google API with the same id and different arguments",
+      google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")]),
+    ],
+    [
+      "Google API in pieces with the same id and different arguments",
+      google([...inPieces(1), ...inPieces(2), candidate([], "STOP")]),
+    ],
+    [
+      "Messages API with the same id and different arguments",
       anthropic([...block(0, '{"n":1}'), ...block(1, '{"n":2}'), ...blockEnd]),
     ],
     ["Messages API with two ids and the same arguments", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
-    ["Chat Completions API with one id and different arguments", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
-    ["AI SDK with one id and different arguments", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
+    [
+      "Chat Completions API with the same id and different arguments",
+      chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd]),
+    ],
+    [
+      "AI SDK with the same id and different arguments",
+      sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd]),
+    ],
   ])("both run if sent by the %s", async ([, provider]) => {
     expect((await run(provider)).ran).toHaveLength(2);
   });

@@ -54,7 +54,7 @@ it.for<[what: string, valid: object]>([
       tool_choice: { type: "custom", name: "g" },
     }),
   ],
-  ["the tool choice required", body([user], { tools: [tool("f")], tool_choice: "required" })],
+  ['the tool choice "required"', body([user], { tools: [tool("f")], tool_choice: "required" })],
 ])("checkResponsesContract (OpenAI): accepts a request with %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
@@ -70,13 +70,13 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["an empty assistant message", body([{ role: "assistant", content: "" }]), ["item 0: has no content"]],
   ["an unknown part", body([{ role: "user", content: [{ type: "text" }] }]), ["item 0: has an unknown part"]],
   [
-    "a part of a user message in an assistant message",
+    "a user message part in an assistant message",
     body([said({ content: [{ type: "input_text" }] })]),
     ["item 0: has an unknown part"],
   ],
-  ["an id of a message if store is false", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
+  ["an id on a message if store is false", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
   [
-    "an id of a call if store is false",
+    "an id on a call if store is false",
     body([call("a", { id: "fc" }), output("a")]),
     ['item 0: has the id "fc", which nobody knows'],
   ],
@@ -107,7 +107,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['item 0: calls a tool of the name "a.b"'],
   ],
   [
-    "arguments that are not an object as JSON text",
+    "arguments that are not a JSON object",
     body([call("a", { arguments: "[1]" }), output("a")]),
     ["item 0: has arguments of call a that are no JSON object as text"],
   ],
@@ -137,7 +137,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a tool without a type", body([user], { tools: [{ name: "f" }] }), ["there is a tool without a type"]],
   ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
   [
-    "two tools with one name",
+    "two tools with the same name",
     body([user], { tools: [tool("f"), { type: "custom", name: "f" }] }),
     ['there are two tools of the name "f"'],
   ],

@@ -9,11 +9,11 @@ const done: Scripted = { text: "Done.", end: "stop" };
 const messages = [{ role: "user", content: "Hi" }] as const;
 
 const kinds: readonly (readonly [what: string, given: JsonSchema, sent: object])[] = [
-  ["an excluded minimum", { ...number, minimum: 0, exclusiveMinimum: true }, { ...number, exclusiveMinimum: 0 }],
-  ["an excluded maximum", { ...number, maximum: 9, exclusiveMaximum: true }, { ...number, exclusiveMaximum: 9 }],
-  ["an included minimum", { ...number, minimum: 0, exclusiveMinimum: false }, { ...number, minimum: 0 }],
-  ["an excluded minimum without a number", { ...number, exclusiveMinimum: true }, number],
-  ["a bound of 2020-12", { ...number, exclusiveMinimum: 0, minimum: 1 }, { ...number, exclusiveMinimum: 0, minimum: 1 }],
+  ["an exclusive minimum", { ...number, minimum: 0, exclusiveMinimum: true }, { ...number, exclusiveMinimum: 0 }],
+  ["an exclusive maximum", { ...number, maximum: 9, exclusiveMaximum: true }, { ...number, exclusiveMaximum: 9 }],
+  ["an inclusive minimum", { ...number, minimum: 0, exclusiveMinimum: false }, { ...number, minimum: 0 }],
+  ["an exclusive minimum without a number", { ...number, exclusiveMinimum: true }, number],
+  ["a 2020-12 bound", { ...number, exclusiveMinimum: 0, minimum: 1 }, { ...number, exclusiveMinimum: 0, minimum: 1 }],
   [
     "a bound in a union in a list",
     { type: "array", items: { anyOf: [{ ...number, maximum: 9, exclusiveMaximum: true }, text] } },
@@ -39,7 +39,7 @@ const kinds: readonly (readonly [what: string, given: JsonSchema, sent: object])
     { type: "object", properties: { a: text } },
   ],
   [
-    "properties with the names of keywords",
+    "properties named like keywords",
     { type: "object", properties: { items: { ...number, default: 1 }, exclusiveMinimum: { type: "boolean" } } },
     { type: "object", properties: { items: { ...number, default: 1 }, exclusiveMinimum: { type: "boolean" } } },
   ],

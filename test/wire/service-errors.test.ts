@@ -26,21 +26,26 @@ describe.for(wires)("%s: errors from services", ([wire, connect]) => {
     ["a message with seconds", {}, "Rate limit reached. Please try again in 6.379s. Visit https://a.test.", 6_379],
     ["a message with milliseconds", {}, "Rate limit reached. Please try again in 564ms.", 564],
     ["a message with minutes", {}, "Rate limit reached. Please try again in 1m2.5s.", 62_500],
-    ["a message of Azure", {}, "You have exceeded the token rate limit. Please retry after 86400 seconds.", 86_400_000],
-    ["a message of Codex", {}, "Rate limit is exceeded. Try again in 17 seconds.", 17_000],
+    ["an Azure message", {}, "You have exceeded the token rate limit. Please retry after 86400 seconds.", 86_400_000],
+    ["a Codex message", {}, "Rate limit is exceeded. Try again in 17 seconds.", 17_000],
     ["a message with hours", {}, "Too many requests, please wait 2 hours.", 7_200_000],
     ["a message without a time", {}, "Too many requests, please wait before trying again.", undefined],
-    ["a message with another number", {}, "Rate limit reached. Limit 3 requests per 20 s.", undefined],
-    ["the header retry-after before the message", { "retry-after": "2" }, "Please try again in 9s.", 2_000],
-    ["x-ratelimit-reset-tokens of Groq", { "x-ratelimit-reset-tokens": "7.66s" }, "Slow.", 7_660],
-    ["x-ratelimit-reset-requests of Groq", { "x-ratelimit-reset-requests": "2m59.56s" }, "Slow.", 179_560],
+    ["a message with an unrelated number", {}, "Rate limit reached. Limit 3 requests per 20 s.", undefined],
+    ["the retry-after header rather than the message", { "retry-after": "2" }, "Please try again in 9s.", 2_000],
+    ["Groq's x-ratelimit-reset-tokens", { "x-ratelimit-reset-tokens": "7.66s" }, "Slow.", 7_660],
+    ["Groq's x-ratelimit-reset-requests", { "x-ratelimit-reset-requests": "2m59.56s" }, "Slow.", 179_560],
     [
-      "the limit of which nothing remains",
+      "the limit that is used up",
       { "x-ratelimit-reset-requests": "1h", "x-ratelimit-remaining-requests": "9", "x-ratelimit-reset-tokens": "3s" },
       "Slow.",
       3_000,
     ],
-    ["retry-after before x-ratelimit-reset-tokens", { "retry-after": "2", "x-ratelimit-reset-tokens": "7.66s" }, "Slow.", 2_000],
+    [
+      "retry-after rather than x-ratelimit-reset-tokens",
+      { "retry-after": "2", "x-ratelimit-reset-tokens": "7.66s" },
+      "Slow.",
+      2_000,
+    ],
   ])("reads the time to wait from %s", async ([, headers, message, retryAfterMs]) => {
     const { error } = await runIteration(connect(answerWith(refusal(429, { error: { message } }, headers))), ask("Go."));
     expect(error).toMatchObject({ code: "rate-limit", retryable: true });
@@ -92,7 +97,7 @@ describe.for([
   const upstream = { raw: '{"error":{"message":"Slow down.","code":429}}', provider_name: "Acme" };
   it.for<[service: string, frame: object | string, error: object]>([
     [
-      "OpenRouter, with JSON of the upstream",
+      "OpenRouter, with JSON from the upstream",
       { ...chunk, error: { code: 502, message: "Provider returned error", metadata: upstream }, choices: [] },
       { code: "rate-limit", message: "Provider returned error (Acme): Slow down.", status: 502 },
     ],
@@ -107,7 +112,11 @@ describe.for([
       },
       { code: "context-too-long", message: "Stream error occurred: prompt is too long: 9 tokens > 8 maximum" },
     ],
-    ["a text", { error: "model is overloaded" }, { code: "overloaded", message: "model is overloaded", retryable: true }],
+    [
+      "an error that is a string",
+      { error: "model is overloaded" },
+      { code: "overloaded", message: "model is overloaded", retryable: true },
+    ],
     [
       "a flat body",
       { object: "error", message: "Prompt exceeds max length", type: "x", code: 400 },

@@ -24,12 +24,12 @@ describe("openaiChat: the order of messages", () => {
   const afterTool = [user("Look."), asked("abcdefghi"), answered("abcdefghi"), user("And now?")];
 
   it.for<[by: string, options: ChatOptions]>([
-    ["the option service", { service: "mistral" }],
+    ["the service option", { service: "mistral" }],
     ["the address", { at: "https://api.mistral.ai/v1" }],
     ["the id", { id: "mistral_ai", at: `${local}:9999/v1` }],
     ["the id, before the port", { id: "mistral", at: `${local}:1234/v1` }],
-    ["the model at another address", { model: "mistralai/mistral-large-4", at: "https://openrouter.ai/api/v1" }],
-    ["the model at a local server", { model: "devstral-small-2603", at: `${local}:8000/v1` }],
+    ["the model at a different address", { model: "mistralai/mistral-large-4", at: "https://openrouter.ai/api/v1" }],
+    ["the model on a local server", { model: "devstral-small-2603", at: `${local}:8000/v1` }],
   ])("Mistral, recognized by %s, gets an assistant message between tool and user", async ([, options]) => {
     const sent = await sendChat(options, { messages: afterTool });
     expect(rolesOf(sent)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
@@ -72,7 +72,7 @@ describe("openaiChat: the order of messages", () => {
       ["user", "assistant", "user"],
     ],
     [
-      "Claude at a gateway: adds a user message after an assistant message",
+      "Claude through a gateway: adds a user message after an assistant message",
       { model: "anthropic/claude-opus-5" },
       [user("Hi"), said("A")],
       ["user", "assistant", "user"],
@@ -88,7 +88,7 @@ describe("openaiChat: the order of messages", () => {
     ["DashScope: begins with a user message", { service: "dashscope" }, [said("A"), user("Hi")], ["user", "assistant", "user"]],
     ["vLLM: begins with a user message", { service: "vllm" }, [said("A"), user("Hi")], ["user", "assistant", "user"]],
     [
-      "vLLM: merges a text and calls",
+      "vLLM: merges text and calls",
       { service: "vllm" },
       [user("Hi"), said("A"), asked("c"), answered("c")],
       ["user", "assistant", "tool"],

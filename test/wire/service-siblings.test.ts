@@ -137,8 +137,8 @@ describe("googleGenerateContent", () => {
   it.for<[what: string, messages: readonly Message[], roles: readonly string[]]>([
     ["ends with the model", [user("Hi"), said("A")], ["user", "model", "user"]],
     ["begins with a call", [asked("c"), answered("c")], ["user", "model", "user"]],
-    ["has only a blank text", [user(" ")], ["user"]],
-    ["has a blank text last", [user("Hi"), said("A"), user(" ")], ["user", "model", "user"]],
+    ["has only blank text", [user(" ")], ["user"]],
+    ["ends with blank text", [user("Hi"), said("A"), user(" ")], ["user", "model", "user"]],
   ])("a conversation that %s is accepted", async ([, messages, roles]) => {
     const { contents } = await send({}, { messages });
     expect(contents.map(({ role }) => role)).toEqual(roles);

@@ -119,7 +119,7 @@ describe.for(wires)("$name API: a stream with a second answer", ({ name, answer,
 
   it.for<[what: string, events: readonly Event[], text: string]>([
     [
-      "another answer starts after a partial text",
+      "another answer starts after partial text",
       [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end],
       "Half",
     ],
@@ -165,7 +165,7 @@ describe.for(wires)("$name API: a stream with a second answer", ({ name, answer,
     ["the start event arrives twice", [...first.opening, ...first.opening, ...first.text, ...first.end]],
     ["no event has an id", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
     ["only the last event has an id", [...first.opening, ...answer("", "Half").text, ...second.end]],
-    ["the last event has another id", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
+    ["the last event has a different id", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
   ])("yields one answer if %s", async ([, events]) => {
     const { result } = await run(connect(events));
     expect([result.status, result.text]).toEqual(["completed", "Half"]);
@@ -197,7 +197,7 @@ it("Chat API: a stream yields one answer if each chunk repeats the role", async 
 
 it.for<[what: string, events: readonly Event[]]>([
   [
-    "the first chunk has another id and no text",
+    "the first chunk has a different id and no text",
     [chunk("x", { role: "assistant", content: "" }), chunk("a", { role: "assistant", content: "Half" }), chunk("a", {}, "stop")],
   ],
   [

@@ -50,11 +50,11 @@ const answer = '{"city":"Oslo"}';
 describe.for(sizes)("openaiChat: text in pieces of %i characters", (size) => {
   it.for<[what: string, content: string, text: string, reasoning: string]>([
     ["<think> before an answer", `<think>\nThink {1} <b>.\n</think>\n\n${answer}`, answer, "Think {1} <b>."],
-    ["<thinking> of Nova", `<thinking>Think.</thinking>\n${answer}`, answer, "Think."],
+    ["<thinking> from Nova", `<thinking>Think.</thinking>\n${answer}`, answer, "Think."],
     ["<think> after blank text", `\n\n<think>Think.</think>${answer}`, answer, "Think."],
     ["[THINK] before an answer", `[THINK]Think.[/THINK]${answer}`, answer, "Think."],
     ["empty tags", `<think>\n\n</think>\n\n${answer}`, answer, ""],
-    ["a part of a closing tag within the reasoning", `<think>a </thin b</think>${answer}`, answer, "a </thin b"],
+    ["part of a closing tag within the reasoning", `<think>a </thin b</think>${answer}`, answer, "a </thin b"],
     ["a second pair of tags", `<think>a</think>b <think>c</think>`, "b <think>c</think>", "a"],
     ["tags in a code block", "```\n<think>a</think>\n```", "```\n<think>a</think>\n```", ""],
     ["tags after text", `Use <think>a</think>.`, "Use <think>a</think>.", ""],

@@ -47,7 +47,7 @@ describe.for(all)("provider $name: error response", ({ connect }) => {
     ["status 400 with an empty body", "bad-request", 400, ""],
     ["status 403 with incomplete JSON", "auth", 403, '{"error":{"code":403,"mess'],
     [
-      "status 400 with incomplete JSON about a too long prompt",
+      "status 400 with incomplete JSON about a prompt that is too long",
       "context-too-long",
       400,
       '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',
@@ -83,7 +83,7 @@ describe.for(vendors)("provider $name: response with status 200 that is not a st
     ["JSON with a detail string", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
     ["a JSON answer", page(200, "application/json", '{"choices":[]}'), "server", 'The service sent no stream: {"choices":[]}'],
     [
-      "80,000 blank characters",
+      "80,000 whitespace characters",
       page(200, "application/json", ...Array.from({ length: 80 }, () => " \n".repeat(500))),
       "server",
       "The service sent no stream: only blank characters",

@@ -67,7 +67,7 @@ describe("stream: false in extra", () => {
 
   it.for<[what: string, answer: object, error: object]>([
     [
-      "an error with the status 200",
+      "an error with status 200",
       { error: { message: "The model is overloaded.", code: 503 } },
       { message: "The model is overloaded." },
     ],
@@ -84,7 +84,7 @@ describe("stream: false in extra", () => {
     ["nested", { error: { message: "Provider returned error", code: 429, metadata: { raw: "limited upstream" } } }, limited],
     ["with a type", { type: "error", error: { type: "rate_limit_error", message: "limited upstream" } }, limited],
     ["flat", { status: 429, message: "limited upstream" }, limited],
-    ["with a text as status", { status: "error", code: 429, message: "limited upstream" }, limited],
+    ["with a string as its status", { status: "error", code: 429, message: "limited upstream" }, limited],
     ["with detail", { detail: "limited upstream" }, { message: "limited upstream" }],
   ])("an error with status 200, %s, fails the run on both wires", async ([, answer, error]) => {
     const { fetch } = createRecorder(() => Response.json(answer));

@@ -66,7 +66,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["message 2: has a second call a"],
   ],
   [
-    "a call of the type custom",
+    'a call of type "custom"',
     body([turn({ ...call("a"), type: "custom" }), result("a")]),
     ["message 0: has a call of type custom"],
   ],
@@ -99,7 +99,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["two results for one call", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
   ["a result without a call", body([user, result("a")]), ["message 1: answers no open call: a"]],
   [
-    "results in another order than their calls",
+    "results in a different order from their calls",
     body([turn(call("a"), call("b")), result("b"), result("a")]),
     ["message 1: answers b before a"],
   ],
@@ -107,7 +107,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
   ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
-  ["two tools with one name", body([user], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
+  ["two tools with the same name", body([user], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
   [
     "a tool without a schema",
     body([user], { tools: [{ type: "function", function: { name: "f" } }] }),

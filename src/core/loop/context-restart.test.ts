@@ -35,7 +35,7 @@ it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
     { type: "context_restart_toString" },
     { suffix: "toString", item: undefined, disableTools: [] },
   ],
-  ["returns undefined for data of another type", { type: "restart" }, undefined],
+  ["returns undefined for data of a different type", { type: "restart" }, undefined],
   ["returns undefined for a type that is a number", { type: 7 }, undefined],
   ["returns undefined without a type", { kind: "context_restart_x" }, undefined],
   ["returns undefined for an array", ["context_restart_x"], undefined],

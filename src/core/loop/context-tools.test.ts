@@ -212,8 +212,8 @@ describe("createContextStash: errors", () => {
     ["maxEntries: 2.5", { maxEntries: 2.5 }, "maxEntries", "2.5"],
     ["maxEntries: Infinity", { maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
     ["a maxEntries that is a string", { maxEntries: "16" }, "maxEntries", '"16"'],
-    ["a clock whose field `now` is a number", { clock: { now: 7 } }, "clock", "an object"],
-    ["a clock without the field `now`", { clock: {} }, "clock", "an object"],
+    ["a clock whose `now` field is a number", { clock: { now: 7 } }, "clock", "an object"],
+    ["a clock without a `now` field", { clock: {} }, "clock", "an object"],
     ["a clock that is null", { clock: null }, "clock", "null"],
     ["a createKey that is a string", { createKey: "key" }, "createKey", '"key"'],
   ])("rejects %s", ([, given, option, received]) => {

@@ -57,7 +57,7 @@ describe("executeToolCall", () => {
       Object.assign(call("add", { a: 1 }), { kind: "function" }),
       { kind: "completed", data: 11 },
     ],
-    ["rejects arguments that do not fit the schema", call("add", { b: "x" }), { kind: "invalid-input" }],
+    ["rejects arguments that do not match the schema", call("add", { b: "x" }), { kind: "invalid-input" }],
     ["rejects an unknown tool", call("sum"), { kind: "unknown-tool", known: ["add"] }],
     ["rejects an unknown tool named constructor", call("constructor"), { kind: "unknown-tool" }],
     ["rejects a cut-off call", call("add", { a: 1 }, { problem: "truncated" }), { kind: "truncated" }],

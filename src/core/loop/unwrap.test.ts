@@ -248,7 +248,7 @@ describe("isLoopEndedError", () => {
     ["returns true if the kind of the error is given", error, ["provider-error"], true],
     ["returns true if the kind of the error is one of several given kinds", error, ["empty", "provider-error"], true],
     ["returns false if only other kinds are given", error, ["empty"], false],
-    ["returns false for an error of another class", new Error("no"), [], false],
+    ["returns false for an error of a different class", new Error("no"), [], false],
     ["returns false for a plain object with the name LoopEndedError", { name: "LoopEndedError", result: {} }, [], false],
     ["returns false for null", null, [], false],
     ["returns false for a string", "LoopEndedError", [], false],

@@ -19,10 +19,10 @@ function findIn(iterations: string, threshold: number, maxCycle = 4): string {
 }
 
 it.for<[title: string, iterations: string, threshold: number, found: string]>([
-  ["finds three equal iterations with threshold 3", "AAA", 3, "- - 3x1"],
-  ["reports equal iterations again at each multiple of threshold 3", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
+  ["finds three identical iterations with threshold 3", "AAA", 3, "- - 3x1"],
+  ["reports identical iterations again at each multiple of threshold 3", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
   ["starts counting again after a different iteration", "AABAA", 2, "- 2x1 - - 2x1"],
-  ["finds a cycle of three iterations, two of which are equal", "AABAABAAB", 3, "- - - - - - - - 3x3"],
+  ["finds a cycle of three iterations, two of which are identical", "AABAABAAB", 3, "- - - - - - - - 3x3"],
   ["finds a cycle of two iterations with threshold 3", "ABABAB", 3, "- - - - - 3x2"],
   [
     "reports a cycle of two iterations again at each multiple of threshold 3",
@@ -31,13 +31,13 @@ it.for<[title: string, iterations: string, threshold: number, found: string]>([
     "- - - - - - 3x2 - - - - - 6x2",
   ],
   ["finds a cycle of two iterations with threshold 2", "ABAB", 2, "- - - 2x2"],
-  ["reports equal iterations again at each multiple of threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
+  ["reports identical iterations again at each multiple of threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
   ["finds a cycle of three iterations with threshold 2", "ABCABC", 2, "- - - - - 2x3"],
   ["finds a cycle of four iterations with threshold 2", "ABCDABCD", 2, "- - - - - - - 2x4"],
   ["finds no cycle of five iterations by default", "ABCDEABCDE", 2, "- - - - - - - - - -"],
   ["finds no cycle if the last iteration differs", "ABCABD", 2, "- - - - - -"],
   ["starts counting again after an iteration without calls", "AA.A", 2, "- 2x1 - -"],
-  ["finds no loop if an iteration without calls separates equal iterations", "AA.AA", 3, "- - - - -"],
+  ["finds no loop if an iteration without calls separates identical iterations", "AA.AA", 3, "- - - - -"],
 ])("CycleCounts: %s", ([, iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
@@ -55,10 +55,10 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
     true,
   ],
   ["ignores call ids", [{ ...call("a"), callId: "1" }], [{ ...call("a"), callId: "2", argsText: "{ }" }], true],
-  ["compares which calls an iteration has", [call("a"), call("b")], [call("a")], false],
+  ["compares which calls an iteration contains", [call("a"), call("b")], [call("a")], false],
   ["distinguishes calls with different arguments", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
-  ["distinguishes arrays with a different order", [call("a", [1, 2])], [call("a", [2, 1])], false],
-  ["distinguishes calls of different tools", [call("a", 1)], [call("b", 1)], false],
+  ["distinguishes arrays whose items are in a different order", [call("a", [1, 2])], [call("a", [2, 1])], false],
+  ["distinguishes calls to different tools", [call("a", 1)], [call("b", 1)], false],
   ["distinguishes two calls from one call with a misleading name", [call("a"), call("b")], [call('a",{}]\n["b')], false],
   [
     "distinguishes an argument with the key __proto__ from no argument",

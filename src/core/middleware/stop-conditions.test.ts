@@ -43,23 +43,23 @@ it.for<[title: string, condition: StopCondition, facts: Facts, stops: boolean]>(
     { iteration: 1e6 },
     false,
   ],
-  ["hasToolCall: stops at a call of the given tool", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
-  ["hasToolCall: stops at a call of one of the given tools", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
+  ["hasToolCall: stops at a call to the given tool", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
+  ["hasToolCall: stops at a call to one of the given tools", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
   [
-    "hasToolCall: does not stop at calls of other tools",
+    "hasToolCall: does not stop at calls to other tools",
     hasToolCall("done"),
     { calls: [call("a"), call("done2"), call("toString")] },
     false,
   ],
   ["hasToolCall: does not stop if there are no tool calls", hasToolCall("done"), {}, false],
   [
-    "hasToolCall: does not stop at a cut-off call of the given tool",
+    "hasToolCall: does not stop at a cut-off call to the given tool",
     hasToolCall("done"),
     { calls: [call("done", "truncated")] },
     false,
   ],
   [
-    "hasToolCall: does not stop at a malformed call of the given tool",
+    "hasToolCall: does not stop at a malformed call to the given tool",
     hasToolCall("done"),
     { calls: [call("done", "malformed")] },
     false,
@@ -75,7 +75,7 @@ it.for<[title: string, condition: StopCondition, facts: Facts, stops: boolean]>(
   ["tokenBudget: does not stop below the given number of tokens", tokenBudget(100), { tokens: 99 }, false],
   ["tokenBudget: stops at the given number of tokens", tokenBudget(100), { tokens: 100 }, true],
   ["textMatches: stops if the text contains the given string", textMatches("DONE"), { text: "I am DONE." }, true],
-  ["textMatches: does not use a string as a regular expression", textMatches("a.c"), { text: "abc" }, false],
+  ["textMatches: does not treat a string as a regular expression", textMatches("a.c"), { text: "abc" }, false],
   ["textMatches: stops if the text matches the regular expression", textMatches(/\bdone\b/i), { text: "I am DONE." }, true],
   [
     "textMatches: does not stop if the text does not match the regular expression",
@@ -107,7 +107,7 @@ it("hasToolCall: copies the given list of names", () => {
 
 it.for<[title: string, make: () => StopCondition, message: string]>([
   [
-    "iterationCountIs: rejects the number 0",
+    "iterationCountIs: rejects 0",
     () => iterationCountIs(0),
     'Option "iterationCountIs(n)" is 0, but must be a whole number of at least 1, or Infinity.',
   ],
@@ -117,7 +117,7 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "toolCallCountIs(n)" is 0.5, but must be a whole number of at least 1, or Infinity.',
   ],
   [
-    "tokenBudget: rejects the number NaN",
+    "tokenBudget: rejects NaN",
     () => tokenBudget(NaN),
     'Option "tokenBudget(n)" is NaN, but must be a whole number of at least 1, or Infinity.',
   ],
@@ -142,7 +142,7 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "textMatches" is "", but must be a non-empty string, or a regular expression.',
   ],
   [
-    "textMatches: rejects the pattern undefined",
+    "textMatches: rejects undefined",
     () => textMatches(undefined as never),
     'Option "textMatches" is undefined, but must be a non-empty string, or a regular expression.',
   ],

@@ -20,7 +20,7 @@ it.for<[title: string, text: string, value: unknown]>([
   ["null", "null", null],
   ["a string that contains a code fence", '"```"', "```"],
   ["JSON in a json code fence", '```json\n{"n":1}\n```', { n: 1 }],
-  ["JSON in a code fence whose language is in capital letters, with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["JSON in a code fence whose language is in capital letters, with CRLF line endings", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
   ["JSON in a code fence without a language", "```\n1\n```", 1],
   ["JSON in a code fence that contains another fence", '```json\n"a ``` b"\n```', "a ``` b"],
 ])("validateOutput: parses %s", async ([, text, value]) => {
@@ -28,13 +28,13 @@ it.for<[title: string, text: string, value: unknown]>([
 });
 
 it.for<[title: string, text: string]>([
-  ["a number that ends with a full stop", "8."],
+  ["a number followed by a period", "8."],
   ["strings in single quotes", "{'n':1}"],
   ["an object key without quotes", "{n:1}"],
   ["a trailing comma", '{"n":1,}'],
   ["JSON with text before it", 'Here: {"n":1}'],
   ["JSON in a js code fence", '```js\n{"n":1}\n```'],
-  ["JSON in a code fence that does not end", '```json\n{"n":1}'],
+  ["JSON in an unclosed code fence", '```json\n{"n":1}'],
   ["JSON in a code fence on one line", '```json {"n":1}```'],
   ["an empty code fence", "```json\n```"],
 ])("validateOutput: reports %s as invalid JSON", async ([, text]) => {

@@ -80,7 +80,7 @@ describe("toJsonSchema", () => {
   cyclic.self = cyclic;
   it.for<[what: string, schema: unknown, problem: string]>([
     [
-      "a schema of zod/mini",
+      "a zod/mini schema",
       mini.object({ a: mini.string() }),
       `cannot be converted to JSON Schema, because zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" }). ${remedy}`,
     ],
@@ -100,9 +100,9 @@ describe("toJsonSchema", () => {
       `cannot be converted to JSON Schema: a cyclic value, or more than 1,000 levels. ${remedy}`,
     ],
     ["a schema that converts to null", schemaOf(() => JSON.parse("null")), `cannot be converted to JSON Schema: null. ${remedy}`],
-    ["a zod schema of a string", z.string(), 'must have the type "object", but has "string"'],
-    ["a JSON Schema of a string", { type: "string" }, 'must have the type "object", but has "string"'],
-    ["a JSON Schema of two other types", { type: ["string", "null"] }, 'must have the type "object", but has "string", "null"'],
+    ["a zod schema for a string", z.string(), 'must have the type "object", but has "string"'],
+    ["a JSON Schema for a string", { type: "string" }, 'must have the type "object", but has "string"'],
+    ["a JSON Schema with two other types", { type: ["string", "null"] }, 'must have the type "object", but has "string", "null"'],
     [
       "a union without an object",
       { anyOf: [{ type: "null" }, { type: "string" }] },
@@ -114,7 +114,7 @@ describe("toJsonSchema", () => {
       { $ref: "#/$defs/a", $defs: { a: { type: "string" } } },
       'must have the type "object", but has "string"',
     ],
-    ["a reference to nothing", { $ref: "#/$defs/a" }, 'refers to "#/$defs/a", which it does not contain'],
+    ["a dangling reference", { $ref: "#/$defs/a" }, 'refers to "#/$defs/a", which it does not contain'],
     ["a list of values", { enum: ["a", 1] }, "must accept objects, but accepts other values only"],
     ["a constant", { const: null }, "must accept objects, but accepts other values only"],
     ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],

@@ -148,10 +148,10 @@ describe("createToolRegistry", () => {
   });
 
   it.for<[what: string, tools: unknown, message: string]>([
-    ["two tools with one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
+    ["two tools with the same name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
     ["an incomplete tool", [{ name: "a" }], 'Tool "a" has an invalid "description": it is undefined, but must be a string.'],
     [
-      "a schema that cannot become JSON Schema",
+      "a schema that cannot be converted to JSON Schema",
       [toolNamed("a", { inputSchema: mini.object({}) })],
       'The input schema of tool "a" cannot be converted to JSON Schema',
     ],
@@ -175,7 +175,7 @@ describe("isToolRegistry", () => {
   const executeTool = () => 1;
 
   it.for<[what: string, value: unknown, is: boolean]>([
-    ["a registry of createToolRegistry", createToolRegistry(), true],
+    ["a registry from createToolRegistry", createToolRegistry(), true],
     ["an object with definitions and executeTool", { definitions, executeTool }, true],
     ["an object without executeTool", { definitions }, false],
     ["an array of tools", [forecast], false],

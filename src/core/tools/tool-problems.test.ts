@@ -13,20 +13,20 @@ function leaveOut(...names: readonly (keyof typeof edges)[]): void {
 const tool = { name: "work", description: "", inputSchema: { type: "object" }, execute: () => 1 };
 
 const rows: readonly [what: string, fields: object, problem: string | undefined][] = [
-  ["no wrong field", {}, undefined],
-  ["a wrong name", { name: "a b" }, 'has an invalid "name"'],
+  ["no invalid field", {}, undefined],
+  ["an invalid name", { name: "a b" }, 'has an invalid "name"'],
   ["no description", { description: undefined }, 'has an invalid "description"'],
-  ["a text as inputSchema", { inputSchema: "object" }, 'has an invalid "inputSchema"'],
+  ["a string as inputSchema", { inputSchema: "object" }, 'has an invalid "inputSchema"'],
   ["a misnamed execute", { execute: undefined, run: () => 1 }, 'Rename "run" to "execute"'],
-  ["a wrong trait", { sequential: "yes" }, 'has an invalid "sequential"'],
+  ["an invalid trait", { sequential: "yes" }, 'has an invalid "sequential"'],
   ["retry without idempotent", { retry: { maxAttempts: 2 } }, 'needs "idempotent: true"'],
   ["retry and idempotent", { retry: { maxAttempts: 2 }, idempotent: true }, undefined],
   ["eager without execute", { eager: true, execute: undefined }, 'has "eager" without "execute"'],
   ["eager and sequential", { eager: true, sequential: true }, "exclude each other"],
   ["eager and needsApproval", { eager: true, needsApproval: true }, "exclude each other"],
-  ["a releasesResults that is no flag", { releasesResults: {} }, 'has an invalid "releasesResults"'],
+  ["a releasesResults that is not a boolean", { releasesResults: {} }, 'has an invalid "releasesResults"'],
   ["an unknown field", { sequental: true }, 'did you mean "sequential"?'],
-  ["a field of Object.prototype", { toString: () => "" }, 'has an unknown field "toString"'],
+  ["an unknown field named toString", { toString: () => "" }, 'has an unknown field "toString"'],
 ];
 
 it.for(rows)("defineTool: validates a tool with %s", ([, fields, problem]) => {

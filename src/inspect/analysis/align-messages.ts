@@ -4,13 +4,14 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
- * A difference, or a series of equal messages, between a request and the next one. `index` is a position in the previous request,
- * and `nextIndex` a position in the next request. A list of changes is in order, and covers all messages of both requests.
+ * A difference between a request and the next one, or a series of messages that are the same in both. `index` is a position in the previous
+ * request, and `nextIndex` a position in the next request. A list of changes follows the order of the messages, and covers all messages of
+ * both requests.
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results in the message.
  * - "edited": the message's content is different. "keys-reordered": only the order of the keys is different.
- * - "compacted": fewer messages replaced several messages. These may be a summary and the messages before it.
+ * - "compacted": several messages were replaced by fewer, such as a summary and the messages before it.
  */
 export type MessageChange =
   | { readonly kind: "kept"; readonly index: number; readonly nextIndex: number; readonly count: number }
@@ -28,7 +29,8 @@ interface ReplacedMessages {
 const maxEdits = 1_000;
 
 /**
- * Returns how one request's messages became the next one's. `masked` contains the ids of the calls whose results were cleared.
+ * Returns the changes that turn one request's messages into the next one's. `masked` contains the ids of the calls whose results were
+ * cleared.
  */
 export function alignMessages(
   before: readonly Message[],

@@ -93,7 +93,7 @@ function compareRequests(
 }
 
 /**
- * Returns a function that moves forward to the request with a key. It calls `take` with each request up to this key, and returns that
+ * Returns a function that moves forward to the request with a given key. It calls `take` with each request up to this key, and returns that
  * request.
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {

@@ -41,12 +41,12 @@ export function isUnread({ causes }: CacheBreak): boolean {
   return causes[0].kind === "cache-unread";
 }
 
-/** True if only the tool choice or settings have changed, which break the cache in some services. */
+/** True if only the tool choice or settings have changed, which breaks the cache only in some services. */
 function isUncertain({ causes, lostChars }: CacheBreak): boolean {
   return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
 }
 
-/** Names the request that was compared, unless it is the previous one. */
+/** Names the earlier request of the comparison, unless it is the previous one. */
 function otherRequest({ isSwitchedBack, earlier }: CacheBreak): string | undefined {
   return isSwitchedBack ? `the request of iteration ${earlier.iteration}, the last one to this model` : undefined;
 }

@@ -6,7 +6,7 @@ type Scale = "share" | "tokens" | "cost";
 /** A curve in the budget plot. Its path begins at the left edge, at 0. */
 export interface Curve {
   readonly name: BudgetName;
-  /** The axis that the curve uses. The axis "share" shows percentages of a limit. */
+  /** The axis that the curve uses. The "share" axis shows percentages of a limit. */
   readonly scale: Scale;
   readonly path: string;
 }

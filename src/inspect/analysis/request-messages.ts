@@ -60,7 +60,7 @@ export interface RequestStep {
   readonly previous: LoggedIteration | undefined;
   /** The first position at which a message from the previous request was replaced or removed. Undefined if all were kept. */
   readonly firstChange: number | undefined;
-  /** The previous request's messages, starting with `firstChange`. Empty if `firstChange` is undefined. */
+  /** The previous request's messages, starting at `firstChange`. Empty if `firstChange` is undefined. */
   readonly before: readonly Message[];
   /** All messages of the request. The next step changes this list, so copy it to keep it. */
   readonly messages: readonly Message[];

@@ -143,7 +143,7 @@ const limitNames: { readonly [Name in BudgetName]: string } = {
   activeMs: "wallClockMs",
 };
 
-/** Returns the amounts at the end of each iteration and compaction of a run. An iteration without an end has no point. */
+/** Returns the amounts at the end of each iteration and compaction of a run. An unfinished iteration has no point. */
 export function budgetSeriesOf(run: LoggedRun): BudgetSeries {
   const executions = executionsOf(run);
   const seen = new Set<number>();

@@ -188,14 +188,14 @@ interface TraceEvent {
 }
 
 /**
- * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing can open. Each outermost
- * run is a process, whose threads are lanes. The first lane has the parts that do not overlap. Calls that run at the same time have their
- * own lanes, together with their nested runs.
+ * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing can open. Each
+ * outermost run is a process, and its lanes are threads. The first lane has the parts that do not overlap. Calls that run at the same time
+ * have their own lanes, together with their nested runs.
  *
- * The event categories are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
- * events such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included.
- * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event lasts at least
- * 1 microsecond. Parts that have not ended extend to the last line of the log, and have `open: true`.
+ * The event categories are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and events
+ * such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included. Times
+ * are microseconds since the first run started. If the log contains that run's wall-clock time, it is in `otherData.startedAt`. An event
+ * lasts at least 1 microsecond. Parts that have not ended extend to the last line of the log, and have `open: true`.
  *
  * The event arguments contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
  * `options`.

@@ -10,7 +10,7 @@ function maxRunLength(text: string): number {
   return longest;
 }
 
-/** Cuts a string to at most `maxChars` UTF-16 units, without splitting a surrogate pair. */
+/** Cuts a string to at most `maxChars` UTF-16 code units, without splitting a surrogate pair. */
 function cutChars(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));
@@ -33,7 +33,7 @@ interface BlockOptions {
 }
 
 /**
- * Returns text as a fenced block. The fence is longer than every sequence of backticks in the text, so that the text cannot close the
+ * Returns text as a fenced block. The fence is longer than any sequence of backticks in the text, so that the text cannot close the
  * block.
  */
 export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
@@ -63,7 +63,7 @@ export function toQuote(markdown: string): string {
     .join("\n");
 }
 
-/** Returns a block that viewers fold. The title is HTML, so it must not contain text from users, models or tools. */
+/** Returns a block that viewers show folded. The title is HTML, so it must not contain text from users, models or tools. */
 export function toFolded(title: string, block: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${block}\n\n</details>`;
 }

@@ -21,7 +21,7 @@ export interface MarkdownPlace {
   readonly system: boolean;
   readonly reasoning: boolean;
   readonly maxChars: number;
-  /** False for a run that was read from a journal, whose times begin at 0. */
+  /** False for a run that was read from a journal, because its times begin at 0. */
   readonly hasDates: boolean;
 }
 

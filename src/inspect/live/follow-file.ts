@@ -6,7 +6,7 @@ import { unlessMissing } from "../../shared/plain-error.ts";
 import { onAbort } from "../../shared/signals.ts";
 import { isLogStart } from "../log/log-file.ts";
 
-/** How often to check a file or folder, in milliseconds, because some file systems do not report changes. */
+/** The interval for polling a file or folder, in milliseconds. Polling is needed because some file systems do not report changes. */
 const pollMs = 1000;
 
 export class ChangeWatch {
@@ -124,7 +124,7 @@ interface Following {
 
 /**
  * Yields a log's complete lines, starting at a position, until `signal` is aborted. Does not yield an incomplete last line, because after a
- * crash the next run removes it. Ends if a different log is at the path, or if the log became shorter.
+ * crash the next run removes it. Ends if the log becomes shorter, or a different log replaces it.
  */
 export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path, signal);

@@ -122,7 +122,7 @@ class LogHandler {
     response.end(page);
   }
 
-  /** Sends the logs, starting with position `from`, one JSON line for each. Keeps the response open, and sends logs that appear later. */
+  /** Sends the logs, starting with position `from`, one JSON line each. Keeps the response open, and sends logs that appear later. */
   async #sendList(response: ServerResponse, { from, signal }: Start): Promise<void> {
     const { folder } = this.#options;
     if (folder === undefined) return end(response, 404);
@@ -152,7 +152,7 @@ class LogHandler {
   }
 }
 
-/** The position from which the page wants to continue a log. */
+/** The position from which the page wants to continue reading a log. */
 interface Start {
   readonly from: number;
   readonly id: string | undefined;

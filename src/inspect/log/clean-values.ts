@@ -41,7 +41,7 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
 /**
- * Field names that `namesSecret` takes for names of secrets, although the fields usually contain a count. Numbers in these fields
+ * Field names that `namesSecret` treats as names of secrets, although these fields usually contain a count. Numbers in these fields
  * are written unchanged.
  */
 const counts = /^(?:tokens|pass)$/i;

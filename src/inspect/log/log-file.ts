@@ -51,7 +51,7 @@ const maxRecent = 8;
 
 /**
  * Opens a log file, and reads its existing lines. Removes an incomplete last line. Throws LoopError "log-damaged" if the file is not a run
- * log, and file system errors.
+ * log. Also throws file system errors.
  */
 export function openLogFile(path: string): LineTarget {
   const open = openFile(path);

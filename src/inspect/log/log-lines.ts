@@ -5,7 +5,7 @@ import { listOf, textOf } from "../../core/kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 
-/** A message of the newest request. `source` is the message object while the run is live. */
+/** A message in the newest request. `source` is the message object while the run is live. */
 export interface SentMessage {
   readonly key: string;
   source?: object | undefined;
@@ -52,7 +52,7 @@ export function noteLine(run: KnownRun, type: string, fields: LogFields): void {
   run.written.set(step, (run.written.get(step) ?? 0) + 1);
 }
 
-/** Fields with short ids and constants, whose values are never numbered. */
+/** Fields that contain short ids and constants. Their values are never numbered. */
 const idFields: ReadonlySet<string> = new Set([
   "runId",
   "path",
@@ -74,7 +74,7 @@ export function toLine(values: SharedValues, fields: LogFields): string {
   return `{${written.join(",")}}\n`;
 }
 
-/** Adds an existing log's line to the state: its numbered values, its run, and a request's messages. */
+/** Adds a line of an existing log to the state: its numbered values, its run, and a request's messages. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
   if (type === "log") return;

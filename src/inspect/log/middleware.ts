@@ -186,7 +186,7 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * Begins to observe a stream. Returns undefined for a second stream in an iteration, which exists if a hook returned a provider that is
+   * Begins to observe a stream. Returns undefined for a second stream in an iteration. There is one if a hook returned a provider that is
    * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {

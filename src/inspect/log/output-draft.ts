@@ -130,5 +130,5 @@ export class OutputDraft {
   }
 }
 
-/** Marks that the end of the stream is already in the log. */
+/** Indicates that the end of the stream is already in the log. */
 const written: Ended = {};

@@ -164,7 +164,10 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
 };
 
-/** Notes that a call continues. An outside result has no `tool-start`, unless the tool runs again because of it or the log is older. */
+/**
+ * Records when a call resumes. A result from outside has no `tool-start`, unless it makes the tool run again, or the log comes from an
+ * older version.
+ */
 function noteResumed(times: CallTimes, { at }: LogLine): void {
   if (times.deferredAt !== undefined) times.resumedAt ??= at;
 }

@@ -41,7 +41,10 @@ export class SharedReader {
   #depth = 0;
   #deepest = 0;
 
-  /** Replaces the marks in a parsed line with their values. Throws a TypeError for a line that is too large, or has an invalid mark. */
+  /**
+   * Replaces the marks in a parsed line with the values that they stand for. Throws a TypeError for a line that is too large, or has an
+   * invalid mark.
+   */
   readLine(line: ParsedFields): void {
     [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
     try {

@@ -103,7 +103,10 @@ function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");
 }
 
-/** Converts a value to its pieces. `read` reads the marks in data from a log. Without `read`, the data contains no marks. */
+/**
+ * Converts a value to its pieces. `read` reads the marks, such as references, in data from a log. Without `read`, the data contains no
+ * marks.
+ */
 function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {

@@ -5,7 +5,7 @@ export interface PageLog {
   /** The id of the element that contains the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
   /**
-   * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text after these bytes.
+   * The URL of the log's text, relative to the page. With `?from=N`, the server sends the text after the first N bytes.
    * The server keeps the response open, and sends text that is added later.
    *
    * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If a different log has replaced this one, the
@@ -17,8 +17,8 @@ export interface PageLog {
 export interface PageData {
   readonly logs: readonly PageLog[];
   /**
-   * The URL of the list of logs, relative to the page. With `?from=` and a number of logs, the server sends the logs after this
-   * number, one JSON line for each. The server keeps the response open, and sends logs that appear later.
+   * The URL of the list of logs, relative to the page. With `?from=N`, the server sends the logs after the first N, one JSON line each. The
+   * server keeps the response open, and sends logs that appear later.
    */
   readonly list?: string | undefined;
 }

@@ -17,7 +17,7 @@ interface RunHeaderProps {
   readonly run: LoggedRun;
   readonly name: string;
   readonly connection: Connection;
-  /** False for a run that was read from a journal, whose times begin at 0. */
+  /** False for a run that was read from a journal, because its times begin at 0. */
   readonly hasDates: boolean;
   readonly facts: RunFacts;
   readonly rows: readonly Row[];

@@ -8,7 +8,7 @@ import "./run-list.css";
 interface ListedRun {
   readonly name: string;
   readonly run: LoggedRun;
-  /** False for a run that was read from a journal, whose times begin at 0. */
+  /** False for a run that was read from a journal, because its times begin at 0. */
   readonly hasDates: boolean;
   readonly href: string;
 }

@@ -69,7 +69,7 @@ function Tools({ state }: { readonly state: RunState }): JSX.Element {
   );
 }
 
-/** The page's tabs, which only narrow screens show. */
+/** The page's tabs, shown only on narrow screens. */
 function Tabs({ state: { tab, setTab } }: { readonly state: RunState }): JSX.Element {
   return (
     <div class="tabs">

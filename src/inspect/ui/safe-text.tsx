@@ -23,7 +23,7 @@ export const windowStep = 20_000;
 
 const maxLines = 40;
 
-/** Returns the part of a text that is shown at first: at most `limit` characters and 40 lines. */
+/** Returns the part of `text` that is shown at first: at most `limit` characters and 40 lines. */
 export function firstWindow(text: string, limit: number): TextWindow {
   let end = -1;
   for (let line = 0; line < maxLines; line++) {

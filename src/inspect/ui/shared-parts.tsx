@@ -31,7 +31,7 @@ export class Boundary extends Component<BoundaryProps, { readonly message?: stri
 
 interface LazyFoldProps {
   readonly title: ComponentChildren;
-  /** Returns the content. Called when the fold is opened for the first time. */
+  /** Returns the content. Called when the block is unfolded for the first time. */
   readonly children: () => ComponentChildren;
   readonly isOpen?: boolean;
 }

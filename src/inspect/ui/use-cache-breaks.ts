@@ -11,7 +11,7 @@ type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
-/** How often to search a live run for cache breaks again, in milliseconds. */
+/** The interval for repeating the search for cache breaks in a live run, in milliseconds. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {

@@ -173,7 +173,7 @@ export class ListLayout {
     return low;
   }
 
-  /** Holds the item that is at a position, such as the top of the visible part. */
+  /** Holds the item at a position, such as the top of the visible part. */
   holdAt(position: number): void {
     const index = this.indexAt(position);
     this.#held = { index, below: position - this.topOf(index) };

@@ -55,7 +55,7 @@ export interface CompactionFacts {
   readonly isForced: boolean;
 }
 
-/** The additional values for writing the summary. */
+/** The values needed to write a summary. */
 export interface SummaryFacts extends CompactionFacts {
   readonly summaryRun: SummaryRun;
 }
@@ -181,7 +181,10 @@ function damaged(problem: string): LoopError {
   return new LoopError("journal-damaged", { key: "compaction", problem });
 }
 
-/** Decides whether a compaction is due. Recorded, because the caller may change the options and the `contextWindow` function. */
+/**
+ * Decides whether a compaction is due. The decision is recorded, because the caller may change the options and the `contextWindow`
+ * function.
+ */
 async function findDue(at: Recorder, isDue: () => boolean): Promise<Cause | undefined> {
   return (await at.step("due", () => isDue() || undefined)) === true ? "due" : undefined;
 }

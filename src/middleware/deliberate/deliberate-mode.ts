@@ -141,7 +141,7 @@ export interface DeliberateModeOptions {
   readonly triggers?: { readonly [toolName: string]: string | readonly string[] } | undefined;
   /**
    * Tools that declare `triggers`, as an array or a registry. The declarations are read once. Triggers in the `triggers` option
-   * replace those that the tool with this name declares. Required without `triggers`.
+   * replace those that the tool of the same name declares. Required without `triggers`.
    */
   readonly tools?: readonly Pick<ToolDefinition, "name" | "triggers">[] | ToolRegistry | undefined;
   /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */

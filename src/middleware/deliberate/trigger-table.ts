@@ -6,7 +6,7 @@ import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 const maxTextLength = 16_384;
 
 /**
- * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many, and the
+ * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped, because no language uses so many, and the
  * time to normalize a letter's marks grows with the square of their number.
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;

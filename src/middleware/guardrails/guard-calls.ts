@@ -114,7 +114,10 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
   }
 }
 
-/** Reads a recorded verdict. Throws if it is unreadable, because a saved journal may have been edited, and the call must not run then. */
+/**
+ * Reads a recorded verdict. Throws if it is unreadable, because a saved journal may have been edited, and the call must not run in that
+ * case.
+ */
 function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;

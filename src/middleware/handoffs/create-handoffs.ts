@@ -53,7 +53,7 @@ type NeededBySystem<System> = System extends (facts: infer Facts) => string
     : never
   : never;
 
-/** The agents that a run may continue as. Created by `createHandoffs`. */
+/** The agents that can take over a run. Created by `createHandoffs`. */
 export interface Handoffs extends Middleware {
   /** All of the agents' tools, and the tools for handoffs. The middleware adds them to the run. */
   readonly tools: readonly Tool[];

@@ -13,7 +13,8 @@ interface Transfer {
 const prefix = "transfer_to_";
 
 /**
- * A tool that hands the run over to an agent. `Context` is the type of the context that the agents need. A run with this tool needs it too.
+ * A tool that hands the run over to an agent. `Context` is the type of the context that the agents need. A run with this tool needs this
+ * context too.
  */
 export type TransferTool<Context = never> = Tool<never, ToolSchema, unknown, Context, `${typeof prefix}${string}`>;
 

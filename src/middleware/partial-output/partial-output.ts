@@ -15,8 +15,8 @@ class JsonPrefix {
   /** True inside a key, and where a key may begin. */
   #isKey = false;
   /**
-   * The state of escapes: `before` and `at` are the positions of the current string's last two, and `missing` is the number of characters
-   * that the last one still lacks.
+   * The state of escapes: `before` and `at` are the positions of the last two escapes in the current string, and `missing` is the number of
+   * characters that the last escape still lacks.
    */
   #escape = { before: -1, at: -1, missing: 0 };
   /** The position after the last complete value or opening bracket. */
@@ -176,9 +176,9 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as read by `createPartialOutput`. `partialOutputs` reads the events
- * from `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then returns the result with the validated value.
- * Leaving the `for await` loop early stops the run.
+ * Yields the partial values of the answer while it streams, as read by `createPartialOutput`. `partialOutputs` reads the events from
+ * `stream`, so do not read `stream` yourself. Ends when the run ends. `await stream.result` then returns the result with the validated
+ * value. Leaving the `for await` loop early stops the run.
  *
  * @example
  * const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(report)] });

@@ -34,7 +34,7 @@ export interface ExecutedCommand {
 
 /**
  * Runs all commands in a plan, and returns one record for each command, in the same order. `tool_kwargs` are the validated
- * arguments. If the function throws, all commands have failed.
+ * arguments. If the function throws, all commands fail.
  */
 export type PlanExecutor = (plan: {
   readonly commands: readonly PlanCommand[];
@@ -43,8 +43,8 @@ export type PlanExecutor = (plan: {
 
 /**
  * Runs the commands of plans with `executor` instead of their tools. `executor` is called once per iteration, with all commands that may
- * run, after their approval; `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls to
- * agent tools and other durable tools. Tools with `eager` do not begin while their message streams.
+ * run, after they are approved. `toolConcurrency` and `sequential` then have no effect on them. Other calls run as usual, and so do calls
+ * to agent tools and other durable tools. Tools with `eager` do not begin while their message streams.
  *
  * Throws LoopError "invalid-option" if `executor` is not a function.
  *

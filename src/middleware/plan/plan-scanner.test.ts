@@ -50,10 +50,10 @@ describe("PlanScanner", () => {
 });
 
 it.for<[what: string, text: string, problem: RegExp]>([
-  ["an empty text", "", /^The answer contains no JSON object with a plan\.$/],
-  ["a text without JSON", "I would add.", /^The answer contains no JSON object with a plan\.$/],
+  ["an empty string", "", /^The answer contains no JSON object with a plan\.$/],
+  ["text without JSON", "I would add.", /^The answer contains no JSON object with a plan\.$/],
   [
-    "an object without the fields of a plan",
+    "an object without any plan fields",
     '{"tool":"add"}',
     /^The JSON object must have at least one of these fields of a plan: next_action, execution_commands, .*\.$/,
   ],
@@ -103,7 +103,7 @@ it.for<[what: string, text: string, isResponse: boolean]>([
   ['is false for the malformed value: "execute" or "response"', '{"next_action": "execute" or "response",', false],
   ["is false for two strings as the value of next_action", '{"next_action": "execute" "response",', false],
   ["is false for an array as the value of next_action", '{"next_action": ["response"],', false],
-  ["is false for a value that continues after many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
+  ["is false for a value that continues after a lot of whitespace", `{"next_action": "response${" ".repeat(60)}not",`, false],
 ])("PlanScanner.isResponse: %s", ([, text, isResponse]) => {
   expect(scan(text).isResponse).toBe(isResponse);
   const scanner = new PlanScanner();
@@ -113,11 +113,11 @@ it.for<[what: string, text: string, isResponse: boolean]>([
 
 it.for<[where: string, text: string, isLeading: boolean]>([
   ["is true for a plan at the start of the text", '{"next_action"', true],
-  ["is true for a plan after blanks and a code fence", ' \n```json\n{"next_action"', true],
+  ["is true for a plan after whitespace and a code fence", ' \n```json\n{"next_action"', true],
   ["is true for a plan in a code fence after words", 'So:\n```json\n{"next_action"', true],
   ["is false for a plan after words", 'I could say {"next_action"', false],
   ["is false for a plan after another object", '{"a": 1} {"next_action"', false],
-  ["is false for a plan after many blanks and a word", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
+  ["is false for a plan after a lot of whitespace and a word", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
 ])("PlanScanner.isLeading: %s", ([, text, isLeading]) => {
   expect(scan(text).isLeading).toBe(isLeading);
 });

@@ -195,7 +195,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Reads an object. Without plan fields, it is treated as prose in braces, not as a faulty plan. */
+  /** Reads an object. An object without plan fields is treated as prose in braces, not as a faulty plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);

@@ -232,7 +232,7 @@ export async function* readChunks(
   }
 }
 
-/** Returns a call with a different signal. Its methods are called on `call`, which may be a class instance. */
+/** Returns a call with a different signal. Its methods are called on `call`, because `call` may be a class instance. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;

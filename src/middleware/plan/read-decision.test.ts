@@ -12,7 +12,7 @@ function read(value: unknown): unknown {
 describe("readDecision", () => {
   it.for<[rule: string, value: unknown, decision: readonly unknown[]]>([
     ["accepts a valid decision unchanged", { next_action: "execute", execution_commands: [add, look] }, ["execute", add, look]],
-    ["keeps both of two equal commands", { next_action: "execute", execution_commands: [add, add] }, ["execute", add, add]],
+    ["keeps both of two identical commands", { next_action: "execute", execution_commands: [add, add] }, ["execute", add, add]],
     ["reads the commands from tool_commands", { next_action: "execute", tool_commands: [add] }, ["execute", add]],
     ["reads a single command from tool_command", { next_action: "execute", tool_command: add }, ["execute", add]],
     [
@@ -122,7 +122,7 @@ describe("readDecision", () => {
       /execution_commands\.1: must have a "tool_name"\./,
     ],
     [
-      "an object without the fields of a plan",
+      "an object without any plan fields",
       { nextAction: "execute" },
       /^The plan must have at least one of these fields: next_action, /,
     ],

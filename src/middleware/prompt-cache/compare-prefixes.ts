@@ -102,8 +102,8 @@ interface Replacement {
 }
 
 /**
- * Lists what middleware has replaced. The transcript stays unchanged, so a tool message that is not in it has masked results. A user
- * message that is not in it is a summary or contains the context items.
+ * Lists the content that middleware has replaced. The transcript stays unchanged, so a tool message that is not in it has masked results. A
+ * user message that is not in it is a summary or contains the context items.
  */
 function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
   if (transcript === undefined) return [];

@@ -15,7 +15,7 @@ import {
 } from "../../core/index.ts";
 import { toUsage } from "../../shared/plain-error.ts";
 
-/** The prompt cache watch of this execution's newest request. Undefined while requests are replayed. */
+/** The prompt cache watch for this execution's newest request. Undefined while requests are replayed. */
 interface Watched {
   readonly watch: StreamWatch;
   readonly spendings: Spendings;

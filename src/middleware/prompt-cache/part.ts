@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../../shared/guards.ts";
 /** A tool, system text or message in a request. */
 export interface Part {
   readonly digest: string;
-  /** The UTF-8 bytes of the part as JSON. */
+  /** The number of UTF-8 bytes in the part's JSON text. */
   readonly bytes: number;
   readonly name: string | undefined;
   /** The part as it was sent. Undefined for a part that was read from a record. */
@@ -86,7 +86,7 @@ function withoutMarks(value: unknown): unknown {
   return "content" in kept ? { ...kept, content: withoutMarks(kept["content"]) } : kept;
 }
 
-/** Counts the bytes at the beginning that both values have in common as JSON. Undefined values have none. */
+/** Counts how many bytes the JSON texts of two values share at the beginning. An undefined value shares none. */
 export function countShared(one: unknown, other: unknown): number {
   if (one === undefined || other === undefined) return 0;
   const [text, next] = [toText(one), toText(other)];

@@ -38,7 +38,7 @@ export interface PromptCacheWatch extends Middleware {
 
 /** Watches the requests in one stream. */
 export interface StreamWatch {
-  /** Called with each request body in the stream, as the model call's `sending`. */
+  /** Pass this function as the model call's `sending`. It is called with each request body in the stream. */
   readonly sending: NonNullable<ModelCall["sending"]>;
   /** Called after the stream has ended. Returns the measurements of its requests, and makes `sending` ignore all later requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;

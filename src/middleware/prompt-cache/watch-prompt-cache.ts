@@ -35,7 +35,7 @@ import { readBody } from "./read-body.ts";
  * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and totals. The first request of a
  * resumed run is compared with the newest recorded request. Any number of runs can share the returned object.
  *
- * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` passes the final request of
+ * The first request of a run is not compared with anything, unless `startWith(result.cache?.last)` passes the final request of
  * an earlier run. `createConversation` calls `startWith` automatically.
  *
  * @example
@@ -94,7 +94,7 @@ export class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** Uses a recorded request as the previous one. If it was edited and is now invalid, the next request is compared with nothing. */
+  /** Uses a recorded request as the previous one. If it was edited and is now invalid, the next request is not compared with anything. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {

@@ -38,7 +38,7 @@ export type MemberOptions = Pick<
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
 >;
 
-/** A member of a team. Each call to the member by the lead starts a nested run, which is called a task. */
+/** A member of a team. Each of the lead's calls to the member starts a nested run, known as a task. */
 export interface TeamMember extends MemberOptions {
   /** Describes the member's tasks to the lead. */
   readonly description: string;
@@ -225,7 +225,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
   };
 }
 
-/** The maximum length of the text in the report on an uncompleted task, in characters. */
+/** The maximum length of the text in the report on a task that was not completed, in characters. */
 const maxTextLength = 2_000;
 
 function toReport(result: LoopResult): MemberReport {

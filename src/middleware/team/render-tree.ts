@@ -78,8 +78,8 @@ export function toLine(text: string): string {
 }
 
 /**
- * Counts the columns of text: two for East Asian characters and emoji, and for some narrow characters, so lines with those are cut too
- * early.
+ * Counts the columns that text fills. Each East Asian character or emoji counts as two. So do some narrow characters, so lines with those
+ * are cut too early.
  */
 function columnsOf(text: string): number {
   let columns = 0;

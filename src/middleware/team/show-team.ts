@@ -20,7 +20,7 @@ export interface TerminalOutput {
 export interface ShowTeamOptions extends Pick<RunTreeOptions, "name"> {
   /** The stream to write to, for example `process.stdout`. */
   readonly output: TerminalOutput;
-  /** The clock for durations and drawings. Default: the system clock. */
+  /** The clock for durations and redraws. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -31,14 +31,14 @@ const outputCheck: Check = [
 
 const checks: Checks<ShowTeamOptions> = { name: is.text, clock: is.object, output: outputCheck };
 
-/** The time between two drawings, in milliseconds. */
+/** The time between two redraws, in milliseconds. */
 const frameMs = 100;
 
 const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compaction-end", "run-end"] as const;
 
 /**
  * Shows an emitter's runs as a live tree: each run with its state, tools, tokens, cost and time. In a
- * terminal, the tree is redrawn in place. In a file or a pipe, each run's start and end is a line without control codes.
+ * terminal, the tree is redrawn in place. In a file or a pipe, each run's start and end are written as lines without control codes.
  *
  * Stops when the outermost run ends. Returns a function that stops the display earlier. The tree stays visible, and the cursor is
  * below the tree. The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.

@@ -72,7 +72,7 @@ function fitListing(groups: readonly Group[], bytes: number): string {
   return writeMost(bySize.length, writeLargest, fits);
 }
 
-/** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
+/** Returns `write(count)` for the largest count up to `most` whose text fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
   // Tries the full text first, because it may be shorter than the text for `most - 1`, which ends with "and 1 more". The search below skips
   // `most`.
@@ -164,7 +164,7 @@ class ToolIndex {
   #index = createIndex([]);
 
   /**
-   * Searches for at most `most` tools, the best match first. Tools whose exact names are in the query come before all others. The order
+   * Returns up to `most` tools, best match first. Tools whose exact names are in the query come before all others. The order
    * depends only on the query and the tools.
    */
   search(query: string, tools: readonly ToolDefinition[], most: number): readonly ToolDefinition[] {
@@ -241,7 +241,7 @@ export interface ToolSearchOptions {
   readonly maxResults?: number | undefined;
   /**
    * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists as many names of deferred
-   * tools as fit. It mentions only the number of the others. At least 300. Default 1,500.
+   * tools as fit. For the rest, it gives only their number. At least 300. Default 1,500.
    */
   readonly maxTokens?: number | undefined;
 }

@@ -104,7 +104,7 @@ export interface RunMessage {
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;
   usage?: Usage | undefined;
-  /** The cost in USD; undefined if unknown. */
+  /** The cost in USD. Undefined if it is unknown. */
   costUSD?: number | undefined;
   iterations?: number | undefined;
   toolCallsExecuted?: number | undefined;

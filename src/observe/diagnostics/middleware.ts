@@ -158,7 +158,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation that contains the iterations: the run. For a nested run that is not traced, the call that contains the run. */
+  /** The operation that contains the iterations: the run or, for a nested run that is not traced, the call that contains it. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }

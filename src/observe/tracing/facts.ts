@@ -126,7 +126,7 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** Fields of an end reason that are recorded. Fields with outside text, such as error messages, are omitted. */
+/** Fields of an end reason that are recorded. Fields with text from outside, such as error messages, are omitted. */
 const reasonFields: readonly KeysOf<EndReason>[] = [
   ...(["attempts", "count", "expectedUSD", "hook", "iteration", "limit", "limitMs", "limitUSD", "model"] as const),
   ...(["provider", "spent", "spentUSD", "toolName"] as const),

@@ -244,7 +244,7 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /** Ends the span of an iteration. Does nothing if there is none: the iteration was replayed, or ended before its stream began. */
+  /** Ends the span of an iteration. Does nothing if there is none, because the iteration was replayed, or ended before its stream began. */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;

@@ -98,7 +98,7 @@ export class ContentWriter {
   }
 }
 
-/** Redacts a string. Each is redacted separately, because a replacement in the whole JSON text could make it invalid. */
+/** Redacts one string at a time, because a replacement in the whole JSON text could make the JSON invalid. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }

@@ -16,7 +16,7 @@ export interface AdapterOptions {
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
-   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is matched against
+   * Patterns for error messages, each with an error code, for services whose wording is not known yet. A pattern is matched against
    * the error's message. These entries take precedence over the built-in ones. Default: none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;

@@ -37,9 +37,9 @@ describe("EventFilter", () => {
     ["lines that end with CR", event.replaceAll("\n", "\r")],
     ["data in several lines", 'data: {"a":\ndata:\ndata: 1}\n\n'],
     ["data without a space, and with many spaces", `data:{"a":1}\n\ndata:${" ".repeat(50)}{"a":1}\n\n`],
-    ["an event whose last line has no end", "data: [DONE]"],
-    ["an event without data whose last line has no end", "event: ping"],
-    ["a line that is no field", '{"error":"busy"}\n\n'],
+    ["an event whose last line is unterminated", "data: [DONE]"],
+    ["an event without data whose last line is unterminated", "event: ping"],
+    ["a line that is not a field", '{"error":"busy"}\n\n'],
     ["a byte order mark", `\uFEFF${event}`],
     ["a long event without data", `: ${"x".repeat(5_000)}\n\n`],
   ])("keeps %s", ([, stream]) => {

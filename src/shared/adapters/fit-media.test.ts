@@ -104,7 +104,7 @@ describe("createMediaFitter", () => {
     ],
     ["no limit", [png(30), png(1)], { many: { count: 2, maxSide: 20 }, maxCount: 2, maxTotal: 72 }, [true, true]],
     [
-      "no limit of pixels if all images are small",
+      "no pixel limit if all images are small",
       [png(20), png(1), png(2)],
       { many: { count: 2, maxSide: 20 } },
       [true, true, true],

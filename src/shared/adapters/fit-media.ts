@@ -70,7 +70,7 @@ interface Measured {
  * Creates a function that adapts a request's images and files. Each one that the service refuses is replaced with text that tells the model
  * what is missing and why. If all of them together exceed a limit, it replaces the oldest.
  *
- * Throws ProviderError `bad-request` instead for an image or a file in a new user message.
+ * For an image or a file in a new user message, throws ProviderError `bad-request` instead.
  */
 export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (request: ModelRequest) => ModelRequest {
   const measure = memoize((part: MediaPart) => measureMedia(part, forms, limits));
@@ -201,7 +201,7 @@ function findExcess(all: readonly Measured[], { maxCount, maxTotal, many }: Medi
 
 /**
  * Returns how many of the first weights to remove, so that the rest add up to at most `most`. Removes at least a quarter of `most` at a
- * time: if each request removed one more item, no request could use the prompt cache.
+ * time. If each request removed one more item, no request could use the prompt cache.
  */
 function countExcess(weights: readonly number[], most: number): number {
   const step = most / 4;

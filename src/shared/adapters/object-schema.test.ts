@@ -142,7 +142,7 @@ describe("toObjectSchema", () => {
       { $schema, type: "object", properties: {}, additionalProperties: number, propertyNames: text },
     ],
     [
-      "branches true and false",
+      "true and false branches",
       { anyOf: [true, false, object({ a: text }, "a")] },
       {
         ...object({ a: text }),
@@ -150,7 +150,7 @@ describe("toObjectSchema", () => {
       },
     ],
     [
-      "a property __proto__",
+      "a property named __proto__",
       JSON.parse('{"anyOf":[{"properties":{"__proto__":{"type":"string"}}},{"type":"null"}]}'),
       {
         type: "object",

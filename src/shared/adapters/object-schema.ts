@@ -67,7 +67,7 @@ function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): Unknown
 }
 
 /**
- * Corrects lists that should be objects, or the reverse. PHP servers write `properties: []` (github.com/shopware/shopware/pull/18713)
+ * Corrects lists that should be objects, and vice versa. PHP servers write `properties: []` (github.com/shopware/shopware/pull/18713)
  * and `required: {}` (github.com/Automattic/wordpress-mcp/issues/58).
  */
 function withNames(node: UnknownRecord): UnknownRecord {

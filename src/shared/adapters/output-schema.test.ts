@@ -29,13 +29,13 @@ const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({
 const text = { type: "string" } as const;
 
 it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
-  ["a text with a description", { ...text, description: "A city." }, { ...text, description: "A city." }],
+  ["a string with a description", { ...text, description: "A city." }, { ...text, description: "A city." }],
   [
-    "a text with constraints",
+    "a string with constraints",
     { ...text, description: "A city.", minLength: 2, pattern: "^O" },
     { ...text, description: 'A city.\n\nConstraints: {"minLength":2,"pattern":"^O"}' },
   ],
-  ["a text with a format and a pattern", jsonOf(z.email()), { ...text, description: 'Constraints: {"format":"email"}' }],
+  ["a string with a format and a pattern", jsonOf(z.email()), { ...text, description: 'Constraints: {"format":"email"}' }],
   ["a safe integer", jsonOf(z.int()), { type: "integer" }],
   ["a constant", { const: "a" }, { ...text, enum: ["a"] }],
   ["a list of allowed numbers", { type: "integer", enum: [1, 2] }, { type: "integer", enum: [1, 2] }],
@@ -52,7 +52,7 @@ it.for<readonly [title: string, schema: JsonSchema, property: JsonSchema]>([
     { type: "array", items: text, description: 'Constraints: {"maxItems":2}' },
   ],
   ["an object", object({ b: text }), { ...object({ b: text }), ...closed }],
-  ["a text with unknown keywords", { ...text, title: "T", "x-own": 1, $comment: "?" }, text],
+  ["a string with unknown keywords", { ...text, title: "T", "x-own": 1, $comment: "?" }, text],
 ])("createOutputPlanner: converts the JSON Schema of %s", ([, schema, property]) => {
   expect(convert(object({ a: schema }))).toEqual({ ...object({ a: property }), ...closed });
 });
@@ -87,10 +87,10 @@ it.for<readonly [title: string, schema: JsonSchema]>([
   ["an array at the top level", { type: "array", items: text }],
   ["a union at the top level", { anyOf: [object({ a: text }), object({ b: text })] }],
   ["an object with any keys", object({}, { additionalProperties: text })],
-  ["an object that allows more keys", object({ a: text }, { additionalProperties: true })],
+  ["an object that allows additional keys", object({ a: text }, { additionalProperties: true })],
   ["an object without properties", { type: "object" }],
   ["a schema that requires a property without describing it", { type: "object", properties: { a: text }, required: ["a", "b"] }],
-  ["a property of any value", object({ a: {} })],
+  ["a property with any value", object({ a: {} })],
   ["a list whose items can be any values", object({ a: { type: "array" } })],
   ["a tuple", jsonOf(z.object({ a: z.tuple([z.string()]) }))],
   ["an intersection", object({ a: { allOf: [object({ b: text })] } })],
@@ -108,7 +108,7 @@ it.for<readonly [title: string, schema: JsonSchema]>([
     "a schema with too many properties",
     object(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`p${index}`, text]))),
   ],
-  ["a schema with long texts", object({ a: { ...text, description: "x".repeat(15_000) } })],
+  ["a schema with long strings", object({ a: { ...text, description: "x".repeat(15_000) } })],
 ])("createOutputPlanner: sends instructions instead of a JSON Schema for %s", ([, schema]) => {
   expect(convert(schema)).toBeUndefined();
 });

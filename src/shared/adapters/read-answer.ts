@@ -100,7 +100,7 @@ export class Answer {
   failed = false;
   /** True if no more events are expected. */
   isOver = false;
-  /** True if any more events are ignored. */
+  /** True if all later events are ignored. */
   isClosed = false;
   /** True if the answer has non-blank text. */
   hasText = false;
@@ -139,7 +139,7 @@ export class Answer {
     pushError(error, this.out);
   }
 
-  /** Ignores any more events. */
+  /** Ignores all later events. */
   close(): void {
     this.isOver = true;
     this.isClosed = true;

@@ -51,7 +51,7 @@ export interface SdkStream {
   readonly out: ModelChunk[];
   /** Returns the error to report when the SDK throws one. May first push chunks to the stream. Default: the SDK's error. */
   readonly explain?: ((error: unknown) => unknown) | undefined;
-  /** Patterns for error messages, with the codes of these errors. They take precedence over the built-in ones. Default: none. */
+  /** Patterns for error messages, each with an error code. They take precedence over the built-in ones. Default: none. */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 

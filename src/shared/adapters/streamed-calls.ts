@@ -14,7 +14,7 @@ export class StreamedCalls {
     this.out = out;
   }
 
-  /** Adds a call that has ended. Returns the earlier call with the same id, name and arguments, if there is one. */
+  /** Adds a call that is complete. Returns the earlier call with the same id, name and arguments, if there is one. */
   add(call: StreamedCall): StreamedCall | undefined {
     const { id = "", name, text } = call;
     if (id === "") return undefined;

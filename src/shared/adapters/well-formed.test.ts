@@ -6,11 +6,11 @@ const half = "\ud83d";
 
 describe("toWellFormed", () => {
   it.each<[what: string, value: unknown, expected: unknown]>([
-    ["replaces half of a pair", `a${half}b`, "a\ufffdb"],
-    ["keeps a pair", "a😀b", "a😀b"],
+    ["replaces a lone surrogate", `a${half}b`, "a\ufffdb"],
+    ["keeps a surrogate pair", "a😀b", "a😀b"],
     ["removes U+0000", "a\0b", "ab"],
-    ["replaces halves that U+0000 separates", `${half}\0\ude00`, "😀"],
-    ["changes keys and nested texts", { [half]: [{ a: half }] }, { "\ufffd": [{ a: "\ufffd" }] }],
+    ["replaces surrogates that U+0000 separates", `${half}\0\ude00`, "😀"],
+    ["changes keys and nested strings", { [half]: [{ a: half }] }, { "\ufffd": [{ a: "\ufffd" }] }],
     ["keeps other values", [1, null, undefined, true], [1, null, undefined, true]],
   ])("%s", (_, value, expected) => {
     expect(toWellFormed(value)).toEqual(expected);

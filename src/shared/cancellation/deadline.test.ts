@@ -37,7 +37,7 @@ describe("Deadline.race with limitMs", () => {
     ["the value if the work resolves just before limitMs", after(999, 7), 999, { kind: "value", value: 7 }],
     ["expiry if the work resolves after limitMs", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
     ["expiry if the work rejects after limitMs", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
-    ["expiry if the work never ends", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["expiry if the work never settles", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
   ])("ends with %s", async ([, work, at, end]) => {
     const { clock, scope, ended, deadline } = start({}, work);
     await clock.advance(5_000);

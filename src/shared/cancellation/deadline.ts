@@ -22,7 +22,7 @@ export interface DeadlineLimits {
   /** The maximum time between two calls to `heartbeat`, in milliseconds. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
-   * How long `race` still waits for the work after the run was cancelled, in milliseconds. After a kill or an abort, `race`
+   * How long `race` keeps waiting for the work after the run is cancelled, in milliseconds. After a kill or an abort, `race`
    * does not wait. Default 0.
    */
   readonly toolCleanupMs?: number | undefined;

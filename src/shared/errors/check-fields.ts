@@ -72,7 +72,7 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
 };
 
 /**
- * Creates a table of checks. Calls are marked as pure: otherwise bundlers keep an unused table that reads fields, because the fields
+ * Creates a table of checks. Calls are marked as pure. Otherwise, bundlers would keep an unused table that reads fields, because the fields
  * could be getters with side effects.
  */
 export function table<T>(make: () => T): T {
@@ -105,7 +105,7 @@ const top = "options";
 
 /**
  * Throws LoopError "unknown-option" if a field of `value` is unknown, and "invalid-option" if a field breaks its rule or a needed
- * field is missing. Other absent fields pass. Unknown fields come first, because their error may name the field that is missing.
+ * field is missing. Other absent fields pass. Unknown fields are reported first, because their error may name the field that is missing.
  */
 export function checkFields(group: string, value: unknown, fields: Fields): void {
   if (!isRecord(value)) throw invalidOption(group, "an object", value);

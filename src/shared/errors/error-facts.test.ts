@@ -19,9 +19,9 @@ afterEach(() => {
 
 describe("toProviderError: SDK errors", () => {
   it.for<[where: string, thrown: unknown]>([
-    ["the field status", { status: 429 }],
-    ["the field statusCode", { statusCode: 429 }],
-    ["the field response.status", { response: { status: 429 } }],
+    ["the status field", { status: 429 }],
+    ["the statusCode field", { statusCode: 429 }],
+    ["the response.status field", { response: { status: 429 } }],
     ["a numeric code", { code: 429 }],
     ["a code that is a numeric string", { code: "429" }],
     ["the code of the error body", { error: { code: 429 } }],
@@ -75,7 +75,7 @@ describe("toProviderError: SDK errors", () => {
       "Slow.",
     ],
     [
-      "an error of Gemini's OpenAI-compatible endpoint",
+      "an error from Gemini's OpenAI-compatible endpoint",
       new Error('[{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}]'),
       "overloaded",
       "Busy.",

@@ -3,7 +3,7 @@
 import type { ProviderErrorCode } from "../../core/types/common.ts";
 import type { ErrorFacts } from "./error-facts.ts";
 
-/** A pattern for a service's error messages, and the code of these errors. */
+/** A pattern for a service's error messages, and the code for these errors. */
 export interface ErrorWord {
   /** Matches an error's message, as shown in `error.message`. */
   readonly pattern: RegExp;

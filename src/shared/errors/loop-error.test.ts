@@ -20,7 +20,7 @@ describe("LoopError", () => {
       'There is no option "limit". Did you mean "limits"?',
     ],
     [
-      "two tools with one name",
+      "two tools with the same name",
       new LoopError("duplicate-tool", { toolName: "search" }),
       'There are two tools named "search": rename one, or prefix its registry with withPrefix.',
     ],
@@ -50,7 +50,7 @@ describe("LoopError", () => {
       'Run "r1" is already running in this process. Use another runId.',
     ],
     [
-      "a journal with another runId",
+      "a journal with a different runId",
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
       "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
@@ -65,7 +65,7 @@ describe("LoopError", () => {
       'Call "c1" is not waiting for a decision or a result. These calls wait: "c2", "c2/c3". Use one of these ids.',
     ],
     [
-      "a decision that was passed although no call waits",
+      "a decision passed when no call is waiting",
       new LoopError("unknown-decision", { call: "c1" }),
       'Call "c1" is not waiting for a decision or a result. Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.',
     ],
@@ -112,7 +112,7 @@ describe("LoopError", () => {
       "run.jsonl: line 3 is not JSON. Restore the file from a copy.",
     ],
     [
-      "a text that is not a run log",
+      "text that is not a run log",
       new LoopError("log-damaged", {
         path: "run log",
         line: 1,
@@ -121,7 +121,7 @@ describe("LoopError", () => {
       "run log: line 1 is not the header of a run log. Check the path.",
     ],
     [
-      "a run that cannot be tried again",
+      "a run that cannot be retried",
       new LoopError("rerun-refused", { iteration: 3, problem: "the run has iterations 0 to 2. Choose one of these" }),
       "The run cannot be repeated from iteration 3: the run has iterations 0 to 2. Choose one of these.",
     ],

@@ -78,8 +78,8 @@ export interface LoopErrorDetails {
   /** A file cannot be used as a journal. `problem` says why, and what to do. */
   readonly "journal-refused": { readonly path: string; readonly problem: string };
   /**
-   * The content of the journal was changed. Either a line of its file is wrong (`line`, counted from 1), or the record of a step
-   * is impossible (`key`). In the message, `problem` comes directly after the line or the key.
+   * The content of the journal was changed. Either a line of its file is invalid (`line`, counted from 1), or the record of a step is
+   * invalid (`key`). In the message, `problem` comes directly after the line or the key.
    */
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
@@ -116,7 +116,7 @@ export interface LoopErrorDetails {
   };
   /**
    * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. For any other error from
-   * a journal, the run rejects with that error itself, which also gets the (non-enumerable) `details.partial` field.
+   * a journal, the run rejects with that error itself, and adds the (non-enumerable) `details.partial` field to it.
    */
   readonly "journal-failed": {
     readonly verb: "close" | "step" | "all" | "replays" | "has" | "read";

@@ -80,7 +80,7 @@ describe("toProviderError", () => {
 
   it.for<[what: string, thrown: unknown, retryable: boolean]>([
     [
-      "a connection reset in mid-stream",
+      "a connection reset mid-stream",
       new TypeError("terminated", { cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }) }),
       true,
     ],
@@ -96,7 +96,7 @@ describe("toProviderError", () => {
     ],
     ["Node's socket hang-up", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }), true],
     [
-      "an AggregateError of failed connections",
+      "an AggregateError from failed connections",
       new AggregateError([Object.assign(new Error(""), { code: "ECONNREFUSED" })]),
       true,
     ],

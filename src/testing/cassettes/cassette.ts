@@ -36,7 +36,7 @@ export interface CassetteRecord {
   readonly chunk: ModelChunk;
 }
 
-/** An incomplete last line: the process ended while writing it. */
+/** An incomplete last line, left by a process that ended while writing it. */
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;

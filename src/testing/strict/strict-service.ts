@@ -10,7 +10,10 @@ import { playFrames, toStream } from "./play-frames.ts";
 import { serveStrict, type StrictServer } from "./serve-strict.ts";
 import type { OddityChoice, Reply } from "./write-answer.ts";
 
-/** The scripted messages in order, or a function that returns the message for an accepted request. `index` counts these from 0. */
+/**
+ * The scripted messages in order, or a function that returns the message for an accepted request. `index` is the 0-based number of the
+ * accepted request.
+ */
 export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, index: number) => MockMessage | undefined);
 
 /** The options for `strictService`. */
@@ -21,10 +24,9 @@ export interface StrictOptions {
    */
   readonly answers?: StrictAnswers | undefined;
   /**
-   * True to simulate every known oddity in this service's streams. A number is a seed that chooses some of them for each answer. A
-   * list names Chat Completions oddities, which may be those of other services. Oddities that exclude each other take turns from call to
-   * call. The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the API's
-   * documentation.
+   * True to simulate every known oddity in this service's streams. A number is a seed that chooses some of them for each answer. A list
+   * names Chat Completions oddities, which may be those of other services. Oddities that exclude each other alternate from call to call.
+   * The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the API's documentation.
    */
   readonly oddities?: OddityChoice | undefined;
   /** The clock for `wait` parts. Default: the system clock. */

@@ -13,7 +13,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   "malformed-call": "MALFORMED_FUNCTION_CALL",
 };
 
-/** Writes an answer as a Gemini stream. Its first call has a signature, or its text if there are no calls. */
+/** Writes an answer as a Gemini stream. Its first call has a signature. If there are no calls, its text has one. */
 export function writeGenerate(answer: Answer): readonly Frame[] {
   const { pieces, finish } = answer;
   const frames: Frame[] = [];

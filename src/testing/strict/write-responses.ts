@@ -12,8 +12,7 @@ interface Item {
 type Written = Item | Control | { readonly error: string };
 
 /**
- * Returns an answer's items. The id of an item after reasoning names that reasoning, so that the rule that they must stay together can be
- * checked.
+ * Returns an answer's items. The id of an item after reasoning names that reasoning, so that a rule can check that the two stay together.
  */
 function toItems({ pieces, key, request }: Answer): readonly Written[] {
   const items: Written[] = [];

@@ -25,19 +25,19 @@ const rows: readonly (readonly [
   middleware?: readonly Middleware[],
 ])[] = [
   ["has answered", [text("Forty-two.")], "Forty-two."],
-  ["ends by a tool", [[toolCall("look"), toolCall("submit")]], { status: "completed", reason: "end-turn", calls: [ended] }],
+  ["is ended by a tool", [[toolCall("look"), toolCall("submit")]], { status: "completed", reason: "end-turn", calls: [ended] }],
   [
-    "ends by a tool in a later message",
+    "is ended by a tool in a later message",
     [toolCall("look"), toolCall("submit")],
     { status: "completed", reason: "end-turn", calls: [ended] },
   ],
   [
-    "ends by a tool after a text",
+    "is ended by a tool after text",
     [[text("Let me count."), toolCall("submit")]],
     { status: "completed", reason: "end-turn", calls: [ended], text: "Let me count." },
   ],
   [
-    "ends by two tools",
+    "is ended by two tools",
     [[toolCall("submit"), toolCall("submit")]],
     { status: "completed", reason: "end-turn", calls: [ended, ended] },
   ],

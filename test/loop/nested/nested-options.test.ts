@@ -147,7 +147,7 @@ describe.for(kinds)("the options of a nested run in an %s", (kind) => {
       { messages: [{ role: "assistant", content: [{ type: "tool-call", callId: "x", name: "y", args: {} }] }] },
       "Message 0",
     ],
-    ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
+    ["two tools with the same name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
   ])("fail the call, with a reason for the model, if they contain %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });

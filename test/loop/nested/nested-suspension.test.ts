@@ -214,8 +214,8 @@ describe("a suspended nested run", () => {
 
 describe("a nested run that waits, and has a control", () => {
   it.for([
-    ["before a slow call ends, if its place is needed", 2],
-    ["when the slow call ends, if there is room", 3],
+    ["before a slow call ends, if its slot is needed", 2],
+    ["when the slow call ends, if there is a free slot", 3],
   ] as const)("does not hold back the other calls, and ends %s", async ([, toolConcurrency]) => {
     const ended: string[] = [];
     const clock = createTestClock();

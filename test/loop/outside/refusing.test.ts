@@ -49,7 +49,7 @@ describe("options.answers while a call waits for a result", () => {
       `The decision about call "call_i0_2" is "deny". ${resultAdvice}`,
     ],
     [
-      "a result that does not fit its outputSchema",
+      "a result that does not match its outputSchema",
       { call_i0_2: { kind: "result", result: { answer: 7 } } },
       "invalid-decision",
       `The decision about call "call_i0_2" does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
@@ -67,7 +67,7 @@ describe("options.answers while a call waits for a result", () => {
       'The decision about call "call_i0_0" comes from a page.',
     ],
     [
-      "a result for a call that has one",
+      "a result for a call that already has one",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
       'Call "call_i0_1" is not waiting for a decision or a result. These calls wait: "call_i0_0", "call_i0_2".',

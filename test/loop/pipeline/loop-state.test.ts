@@ -105,7 +105,7 @@ describe("provider metadata", () => {
 describe("result.text", () => {
   it.for<[what: string, last: MockMessage, text: string]>([
     ["has text", text(" More. "), "More."],
-    ["has only blanks", text(" \n"), "First."],
+    ["has only whitespace", text(" \n"), "First."],
     ["is empty", finish("stop"), "First."],
     ["fails after text", [text("Mo"), fail({ status: 503 })], "Mo"],
     ["fails without text", fail({ status: 503 }), "First."],
@@ -132,7 +132,7 @@ describe("result.details", () => {
       "Hi.\n\nNight.\n\nRain.",
     ],
     [
-      "details of an earlier iteration if later ones have none",
+      "details from an earlier iteration if later ones have none",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details(" ")],
@@ -141,7 +141,7 @@ describe("result.details", () => {
       "Hi.\n\nNight.",
     ],
     [
-      "details of the last iteration that has some",
+      "details from the last iteration that has some",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details("Day.")],

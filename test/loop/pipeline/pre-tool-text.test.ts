@@ -90,7 +90,7 @@ describe("preToolText", () => {
     ["continues the run for a listed family if the text is empty", "novelai", "", "plain", wentOn],
     ["continues the run for a listed family if the text is blank", "novelai", " \n", "plain", wentOn],
     ["continues the run for an unlisted model family", "openai", "Noted.", "plain", wentOn],
-    ["continues the run for a listed family in another letter case", "NovelAI", "Noted.", "plain", wentOn],
+    ["continues the run for a listed family in a different letter case", "NovelAI", "Noted.", "plain", wentOn],
     ["continues the run for a provider without a family", undefined, "Noted.", "plain", wentOn],
     ["ends the run for a listed tool", undefined, "Noted.", "memory", ended],
     ["ends the run for a tool with requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
@@ -102,9 +102,9 @@ describe("preToolText", () => {
     ["continues the run if only one of two tools has requiresFollowUp: false", undefined, "Noted.", "plain quiet", wentOn],
     ["continues the run for a listed family if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
     ["continues the run for a listed family if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
-    ["continues the run for a listed family after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
+    ["continues the run for a listed family after a call to an unknown tool", "novelai", "Noted.", "unknown", wentOn],
     ["continues the run for a listed family if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
-    ["continues the run if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
+    ["continues the run if a call to a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
     ["continues the run if one of two listed tools fails", undefined, "Noted.", "quiet memory:fail", wentOn],
     // After a context restart, the run always continues, because the model must see the new context.
     ["continues the run for a listed family after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
@@ -209,7 +209,13 @@ describe("preToolText with various values", () => {
     ["continues the run for an unlisted model family", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     ["continues the run for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    ["ends the run for a listed and a quiet tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    [
+      "ends the run for a listed tool and a tool with requiresFollowUp: false",
+      { suppressFollowUpAfterText: ["plain"] },
+      "openai",
+      "plain quiet",
+      ended,
+    ],
     ["continues the run if no family is listed", { ...endings, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
     ["ends the run for a listed tool without families", { ...endings, endAfterTextFamilies: [] }, "novelai", "memory", ended],
     ["continues the run if no tool is listed", { ...endings, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
@@ -228,7 +234,7 @@ describe("preToolText with various values", () => {
       ended,
     ],
     // The list in the policy overrides the field `requiresFollowUp` of the tool.
-    ["overrides requiresFollowUp: true of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+    ["overrides requiresFollowUp: true on a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, endings, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { middleware: [preToolText(endings)] })).toBe(end);
   });

@@ -23,7 +23,7 @@ describe("the tool from createContextRelease", () => {
     ["one call", { call_ids: ["c1"] }, { released: ["c1"] }, "c1"],
     ["a call once even if call_ids names the call twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
     [
-      "only known calls of earlier iterations",
+      "only known calls from earlier iterations",
       { call_ids: ["c0", "nope", "beside"] },
       { released: ["c0"], unknown: ["nope", "beside"], known },
       "c0",

@@ -195,11 +195,11 @@ describe("masked results", () => {
 it.for<[title: string, option: string, masking: unknown, code: string]>([
   ["true as options", "maskResults", true, "invalid-option"],
   ["a negative keepIterations", "maskResults.keepIterations", { keepIterations: -1 }, "invalid-option"],
-  ["a keepIterations that is not whole", "maskResults.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
+  ["a fractional keepIterations", "maskResults.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
   ["a minTokens that is NaN", "maskResults.minTokens", { minTokens: Number.NaN }, "invalid-option"],
   ["a batchOf of 0", "maskResults.batchOf", { batchOf: 0 }, "invalid-option"],
   ["an infinite batchOf", "maskResults.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
-  ["a number in force", "maskResults.force", { force: [1] }, "invalid-option"],
+  ["a number in the force list", "maskResults.force", { force: [1] }, "invalid-option"],
   ["an unknown option", "maskResults.keep", { keep: 1 }, "unknown-option"],
 ])("maskResults throws for %s", ([, option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);

@@ -44,12 +44,12 @@ describe("a failing stage of processResults", () => {
       "results.cacher: The stage must return a string.",
     ],
     [
-      "an object without a text",
+      "an object without text",
       { extractor: { threshold: 0, extract: () => ({ said: "x" }) as never } },
       "results.extractor: extract() must return a string or { text, usage?, model? }.",
     ],
     [
-      "an invalid usage",
+      "invalid usage",
       { extractor: { threshold: 0, extract: () => ({ text: "x", usage: { inputTokens: Number.NaN } }) as never } },
       "results.extractor: The usage from extract() must have the numbers inputTokens and outputTokens.",
     ],

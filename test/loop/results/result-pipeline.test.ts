@@ -152,16 +152,16 @@ describe("results from processResults", () => {
 });
 
 it.for<[what: string, give: () => unknown]>([
-  ["of a failed call", () => toolResult({ success: false, error: "No." })],
+  ["from a failed call", () => toolResult({ success: false, error: "No." })],
   [
-    "of a tool that throws",
+    "from a tool that throws",
     () => {
       throw new Error("No.");
     },
   ],
-  ["of a restart", () => contextRestart({ type: "context_restart_x" })],
+  ["from a restart", () => contextRestart({ type: "context_restart_x" })],
   [
-    "of a FatalToolError",
+    "from a FatalToolError",
     () => {
       throw new FatalToolError("Gone.");
     },

@@ -69,7 +69,7 @@ describe("defineAgentTool", () => {
       'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool cannot have. Remove it, and set the limits',
     ],
     [
-      "the field `idempotent` together with the field `retry`",
+      "the `idempotent` field together with the `retry` field",
       { ...fields, idempotent: true, retry: { maxAttempts: 2 } },
       'invalid-tool: Tool "agent" has "idempotent", which',
     ],

@@ -36,7 +36,10 @@ export interface Row {
   readonly canFold: boolean;
 }
 
-/** True if the model or a tool worked in this segment. False for a wait. False for a nested run, which has its own rows and may wait. */
+/**
+ * True if the model or a tool worked in this segment. False for a wait, and for a nested run, because it has its own rows and may include
+ * waits.
+ */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }

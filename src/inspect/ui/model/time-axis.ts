@@ -23,7 +23,7 @@ interface AxisTick {
 
 export interface TimeAxis {
   readonly gaps: readonly AxisGap[];
-  /** Returns the position of a time, from 0 to 1. Times outside the axis are at its ends. */
+  /** Returns the position of a time, from 0 to 1. Times outside the axis are clamped to its ends. */
   position(at: number): number;
   readonly ticks: readonly AxisTick[];
 }
