@@ -1,7 +1,8 @@
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
-import { createSdkProvider, withFinishReasons } from "../core/kit.ts";
-import { openAnswer } from "../shared/adapters/sdk-provider.ts";
+import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
+import { openAnswer } from "../shared/adapters/open-answer.ts";
 import type { Provider, ProviderError } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
 import { bindingBeta, refusesBinding, refusesDisplay } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
@@ -66,7 +67,8 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
       const body = buildMessagesBody(fitMedia(request), ports);
       call.sending?.(body, { id, model });
-      return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
+      const sent = client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) });
+      return openAnswer(sent, { clock: call.clock, named: true, toEvents: toMessageEvents });
     };
     /** Changes the request so that the service accepts it. Returns false if there is nothing to change. */
     const adapt = ({ code, message }: ProviderError): boolean => {
@@ -95,4 +97,10 @@ function toHeaders(
       ...(own.length === 0 ? {} : { "anthropic-beta": [...new Set([...clientBetas, ...own])].join(",") }),
     },
   };
+}
+
+/** Converts a whole message to the events of a stream. */
+function toMessageEvents(message: unknown): readonly UnknownRecord[] | undefined {
+  if (recordOf(message).type !== "message") return undefined;
+  return [{ type: "message_start", message }, { type: "message_stop" }];
 }

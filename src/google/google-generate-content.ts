@@ -1,8 +1,9 @@
-import { checkBody } from "../shared/adapters/sdk-provider.ts";
+import { checkBody } from "../shared/adapters/open-answer.ts";
 import type { Clock, Provider } from "../core/index.ts";
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
-import { createSdkProvider, isRecord, recordOf, withFinishReasons } from "../core/kit.ts";
+import { createSdkProvider, isRecord, listOf, recordOf, withFinishReasons } from "../core/kit.ts";
 import { EventTail } from "../shared/adapters/event-filter.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
 import { buildGenerateParams, createContentConverter, partMedia } from "./generate-body.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
@@ -85,7 +86,7 @@ function watchFetch(
   const watched: Fetch = async (input, init) => {
     refused = undefined;
     const response = await own(input, init);
-    if (response.ok) return checkBody(response, clock, tail.watch);
+    if (response.ok) return checkBody(response, { clock, watch: tail.watch, toEvents: toChunks });
     refused = response;
     return toReadable(response);
   };
@@ -143,4 +144,10 @@ async function toReadable(response: Response): Promise<Response> {
 /** True for an error status that a `Response` with a body can have, unlike 304 or 999. `explain` adds the original status to the error later. */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;
+}
+
+/** Returns the chunks of an answer that is not a stream: one chunk, or the list that the API sends without `alt=sse`. */
+function toChunks(answer: unknown): readonly UnknownRecord[] | undefined {
+  const chunks = Array.isArray(answer) ? answer.map(recordOf) : [recordOf(answer)];
+  return chunks.some(({ candidates }) => listOf(candidates).length > 0) ? chunks : undefined;
 }

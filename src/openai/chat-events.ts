@@ -121,9 +121,11 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
   const { out } = reading.answer;
   const before = out.length;
-  const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
+  // Some gateways put a whole message into the stream, which is read if nothing else has arrived.
+  const delta = choice.delta ?? (reading.hasSpoken ? undefined : choice.message);
+  const hasCalls = isRecord(delta) && readDelta(delta, reading);
   // Also counts text that is held back because its tag, for example `<think>`, is not complete yet.
-  const isSpeech = hasCalls || out.length > before || textOf(recordOf(choice.delta).content) !== "";
+  const isSpeech = hasCalls || out.length > before || textOf(recordOf(delta).content) !== "";
   readFinish(choice, reading);
   return isSpeech;
 }

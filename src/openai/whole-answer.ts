@@ -1,7 +1,7 @@
 import type { EventTail } from "../shared/adapters/event-filter.ts";
 import { isRecord, keepAlive, listOf, recordOf, textOf } from "../core/kit.ts";
 import { type ModelCall, type ModelChunk, providerError, toProviderError } from "../core/index.ts";
-import { openAnswer } from "../shared/adapters/sdk-provider.ts";
+import { openAnswer } from "../shared/adapters/open-answer.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
 import { isTerminal } from "./responses-events.ts";
@@ -23,13 +23,20 @@ interface SentRequest {
 export async function openEvents(send: () => unknown, { body, call, toEvent, tail }: SentRequest): Promise<unknown> {
   const release = body.stream ? undefined : keepAlive(call);
   try {
-    const answer = await openAnswer(send(), call.clock, tail.watch);
+    const toEvents = (whole: unknown): readonly UnknownRecord[] | undefined => (isAnswer(whole) ? [toEvent(whole)] : undefined);
+    const answer = await openAnswer(send(), { clock: call.clock, watch: tail.watch, toEvents });
     return !body.stream && isRecord(answer) ? oneEvent(toEvent(answer)) : answer;
   } catch (error) {
     throw body.stream ? explain(error) : error;
   } finally {
     release?.();
   }
+}
+
+/** True for a completion or a response, but not for an error. */
+function isAnswer(body: unknown): body is UnknownRecord {
+  const { data, choices = recordOf(data).choices, output } = recordOf(body);
+  return listOf(output ?? choices).length > 0;
 }
 
 /**

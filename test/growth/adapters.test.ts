@@ -5,7 +5,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { createTestClock } from "turnwright/testing";
-import { checkBody } from "../../src/shared/adapters/sdk-provider.ts";
+import { checkBody } from "../../src/shared/adapters/open-answer.ts";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, maxGrowth } from "./measure.ts";
@@ -241,7 +241,7 @@ const blanks: Row = [
         else controller.enqueue(new Uint8Array(16).fill(32));
       },
     });
-    return () => checkBody(new Response(body), createTestClock()).catch(() => undefined);
+    return () => checkBody(new Response(body), { clock: createTestClock(), toEvents: () => undefined }).catch(() => undefined);
   },
 ];
 

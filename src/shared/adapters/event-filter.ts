@@ -2,6 +2,7 @@
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
+import { recordOf, textOf } from "../plain-error.ts";
 import { cutText } from "../texts.ts";
 
 /** The number of characters to remember from the end of a stream. */
@@ -48,6 +49,9 @@ const maxHeldLength = 4_096;
 /** Matches a line with data. Data that begins with a colon is a comment, not JSON. */
 const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
 
+/** Matches an event's name. "message" is the name of all events without one. */
+const nameLine = /^event:[ \t]*(?!message[ \t]*\r?$)[^ \t\r\n]/m;
+
 /** Matches the lines that an event without data may contain. */
 const emptyLine = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)?[ \t\r\n]*$)/;
 
@@ -56,8 +60,12 @@ const emptyLine = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)?[ \t\r\
  * data as JSON and fail, so the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887,
  * github.com/omnigent-ai/omnigent/pull/1474, github.com/mnfst/llm-gateway/issues/2053). All other text is passed on unchanged and without
  * delay.
+ *
+ * With `named`, an event without a name gets the `type` of its data. Some gateways to Anthropic's API omit the names, and the SDK ignores
+ * such events, so the answer would be empty (github.com/earendil-works/pi/issues/1983, github.com/openclaw/openclaw/issues/37571).
  */
 export class EventFilter {
+  readonly #named: boolean;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #encoder = new TextEncoder();
   /** The lines of an event whose data has not arrived yet. */
@@ -65,6 +73,10 @@ export class EventFilter {
   /** The beginning of an incomplete line. */
   #line = "";
   #hasData = false;
+
+  constructor(named = false) {
+    this.#named = named;
+  }
 
   /** Takes the bytes that have arrived, and returns the bytes to pass on. */
   take(arrived: Uint8Array): readonly Uint8Array[] {
@@ -91,18 +103,42 @@ export class EventFilter {
   #read(piece: string): string {
     const line = this.#line + piece;
     const isWhole = piece.endsWith("\n");
-    const isBlank = /^\r?\n$/.test(line);
-    const isPassed = this.#hasData;
-    this.#line = isWhole ? "" : isPassed ? "x" : line;
-    this.#hasData = !isBlank && (isPassed || this.#isContent(line, isWhole));
-    if (isPassed) return piece;
-    const event = this.#held + line;
-    this.#held = this.#hasData || isBlank ? "" : isWhole ? event : this.#held;
-    return this.#hasData ? event : "";
+    if (!this.#hasData) return this.#begin(line, isWhole);
+    this.#hasData = !isBlank(line);
+    this.#line = isWhole ? "" : "x";
+    return piece;
+  }
+
+  /** Reads a line of an event that has no data yet. Returns the text of the event as soon as it has data. */
+  #begin(line: string, isWhole: boolean): string {
+    this.#line = isWhole ? "" : line;
+    this.#hasData = this.#isContent(line, isWhole);
+    if (this.#hasData) {
+      const event = this.#held + (this.#lacksName(line) ? toNameLine(line) : "") + line;
+      this.#held = "";
+      return event;
+    }
+    if (isWhole) this.#held = isBlank(line) ? "" : this.#held + line;
+    return "";
+  }
+
+  #lacksName(line: string): boolean {
+    return this.#named && dataLine.test(line) && !nameLine.test(this.#held);
   }
 
   /** True for a line with data. Also true for a complete line that is not a field, so that it is never lost. */
   #isContent(line: string, isWhole: boolean): boolean {
+    if (isBlank(line)) return false;
+    if (this.#lacksName(line)) return isWhole;
     return dataLine.test(line) || this.#held.length + line.length > maxHeldLength || (isWhole && !emptyLine.test(line));
   }
+}
+
+function toNameLine(dataLine: string): string {
+  const name = textOf(recordOf(parseJson(dataLine.slice("data:".length))).type);
+  return name === "" ? "" : `event: ${name}\n`;
+}
+
+function isBlank(line: string): boolean {
+  return /^\r?\n$/.test(line);
 }

@@ -1,7 +1,7 @@
 // Builds a provider from an SDK client, for all adapters. Also repairs calls in the wrong form: calls written into the answer's text, and
 // arguments that do not match the schema.
 
-import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
+import type { ProviderError, Usage } from "../../core/types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../../core/types/provider.ts";
 import type { ToolDefinition } from "../../core/types/tool.ts";
@@ -17,10 +17,8 @@ import { toProviderFacts, type ProviderFacts } from "../wrap-provider.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { mapItems, toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
-import { EventFilter } from "./event-filter.ts";
 import { fitArguments } from "./fit-arguments.ts";
 import { readSdkStream, type SdkStream, type EventReader } from "./read-sdk-stream.ts";
-import { dropPromise, Lull } from "../promises.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
 /**
@@ -273,150 +271,4 @@ export function toSettingFields(settings: ModelSettings, names?: SettingNames): 
     return field === undefined || isUnset ? [] : [[field, value] as const];
   });
   return Object.fromEntries(fields);
-}
-
-/**
- * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also provide access to the response. For these
- * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
- * stream. `watch` receives all bytes of such a response. Events without data are removed.
- */
-export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWatcher): Promise<unknown> {
-  if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // Nothing awaits `pending` if `withResponse()` returns another promise, as SDK wrappers may do. Its rejection would then end the process.
-  dropPromise(pending);
-  const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
-  if (!isRecord(answer) || !("data" in answer)) return pending;
-  const { data, response } = answer;
-  const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Checking consumes the original body, so it is checked only if the SDK can build a new stream from the checked response.
-  if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
-  const checked = await checkBody(response, clock, watch);
-  return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
-}
-
-type ByteWatcher = (bytes: Uint8Array) => void;
-
-interface StreamMaker {
-  fromSSEResponse(response: Response, controller: unknown): unknown;
-}
-
-function isStreamMaker(value: unknown): value is StreamMaker {
-  return typeof value === "function" && typeof Reflect.get(value, "fromSSEResponse") === "function";
-}
-
-/**
- * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
- * stream of events. For example, the body may be an error in JSON, or an HTML page from a proxy, with status 200. SDKs find no
- * events in such a body, and report no error.
- */
-export async function checkBody(response: Response, clock: Clock, watch: ByteWatcher = () => {}): Promise<Response> {
-  if (response.body === null) return response;
-  const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
-  const reader = response.body.getReader();
-  const read: Uint8Array[] = [];
-  const decoder = new TextDecoder();
-  const lull = new Lull();
-  let text = "";
-  let size = 0;
-  while (text === "") {
-    const { done, value } = await reader.read();
-    if (done) break;
-    read.push(value);
-    watch(value);
-    size += sizeOf(value);
-    text = decoder.decode(value, { stream: true }).trimStart();
-    await lull.note(text !== "");
-    if (text === "" && size > maxBlanks) {
-      reader.cancel().catch(() => {});
-      throw errorInBody("only blank characters");
-    }
-  }
-  const { status, statusText, headers } = response;
-  const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
-  if (isStream) return new Response(joinBody(read, reader, watch), { status, statusText, headers });
-  throw errorInBody((text + (await readRest({ reader, decoder }, maxTextLength - text.length, clock))).trim());
-}
-
-/** The maximum number of blank bytes, which some proxies send to keep a connection open. */
-const maxBlanks = 65_536;
-
-/** Returns the size of a chunk, plus one byte, so that an endless series of empty chunks also reaches the limit. */
-function sizeOf(piece: Uint8Array): number {
-  return piece.length + 1;
-}
-
-function isEventText(text: string): boolean {
-  return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
-}
-
-/** True for JSON and markup, which some services send with the content type of an event stream. */
-function isOtherText(text: string): boolean {
-  return /^[[{<]/.test(text);
-}
-
-function joinBody(
-  read: readonly Uint8Array[],
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  watch: ByteWatcher,
-): ReadableStream<Uint8Array> {
-  const filter = new EventFilter();
-  const lull = new Lull();
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      for (const bytes of read.flatMap((piece) => filter.take(piece))) controller.enqueue(bytes);
-    },
-    async pull(controller) {
-      let pieces: readonly Uint8Array[] = [];
-      while (pieces.length === 0) {
-        const { done, value } = await reader.read();
-        if (!done) watch(value);
-        pieces = done ? filter.end() : filter.take(value);
-        for (const bytes of pieces) controller.enqueue(bytes);
-        if (done) return controller.close();
-        await lull.note(pieces.length > 0);
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-}
-
-const maxTextLength = 100_000;
-
-/**
- * How long to wait for the rest of an error text, in milliseconds. Limited, because the service may never close the
- * connection.
- */
-const maxRestMs = 1_000;
-
-async function readRest(
-  { reader, decoder }: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly decoder: TextDecoder },
-  longest: number,
-  clock: Clock,
-): Promise<string> {
-  let giveUp: () => void = () => {};
-  const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
-  const timer = clock.setTimeout(giveUp, maxRestMs);
-  let text = "";
-  let size = 0;
-  try {
-    while (size < longest) {
-      const piece = await Promise.race([reader.read(), late]);
-      if (piece?.done === true) return text;
-      if (piece === undefined) break;
-      size += sizeOf(piece.value);
-      text += decoder.decode(piece.value, { stream: true });
-    }
-  } finally {
-    clock.clearTimeout(timer);
-  }
-  reader.cancel().catch(() => {});
-  return text;
-}
-
-/** Creates a provider error that is also an instance of Error, because SDKs pass only such errors on unchanged. */
-function errorInBody(text: string): Error {
-  const said = toProviderError({ message: text });
-  const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
-  const error = isUnread ? providerError(said.code, `The service sent no stream: ${text}`, said) : said;
-  return Object.assign(new Error(error.message), error);
 }
