@@ -133,12 +133,20 @@ async function checkPage({ url }: Running): Promise<void> {
   expectThat(page.includes("<form") && page.includes("Send"), `the page has no form: ${page}`);
 }
 
+/** In a Worker, entries that import Node modules load, a conversation answers, and keys are in `process.env`. */
+function checkEntries(folder: string): void {
+  const answer = execFileSync("node", ["entries.mjs"], { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
+  const wanted = { key: "sk-1", loaded: true, text: "Yes, take a coat.", removed: "removed" };
+  expectThat(answer.trim().endsWith(JSON.stringify(wanted)), `the worker with all entries answers: ${answer}`);
+}
+
 async function test(name: Project, tarball: string): Promise<readonly string[]> {
   const startedAt = performance.now();
   let running: Running | undefined;
   try {
     const folder = writeProject(name, tarball);
     npm(folder, ["run", "build"]);
+    if (name === "workers") checkEntries(folder);
     running = await start(folder);
     await check(running);
     if (name === "next") await checkPage(running);

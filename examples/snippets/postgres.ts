@@ -4,6 +4,9 @@
 import assert from "node:assert/strict";
 import { stopStandIn } from "../support/openai-stand-in.ts";
 import { startPostgres } from "../workers/start-postgres.ts";
+import { createConversation } from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
+import { createMockProvider, text } from "turnwright/testing";
 
 const postgres = await startPostgres();
 process.env["DATABASE_URL"] = postgres.url;
@@ -53,5 +56,19 @@ const again = {
 assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).text, result.text);
 await removeJournal("call-12");
 assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).status, "error");
+await erase(other, ["chat-1", "chat-2"]);
 await other.end();
 await postgres.stop();
+
+async function erase(pool: Pool, chatIds: readonly string[]): Promise<void> {
+  const store = postgresConversationStore(pool);
+  const options = { provider: createMockProvider([text("Hello.")]) };
+  const chat = createConversation({ id: "chat-1", store, journal: store.journal, options });
+  const { runId } = await chat.send("Hi.");
+  // #region erase
+  const host = createRunHost({ store: postgresConversationStore(pool) });
+  for (const id of chatIds) await host.remove(id); // also removes conversations of `createConversation`
+  // #endregion erase
+  assert.deepEqual(await chat.messages(), []);
+  assert.deepEqual((await pool.query("SELECT key FROM turnwright.chat_records WHERE run_id = $1", [runId])).rows, []);
+}

@@ -18,7 +18,7 @@ export interface ConversationState extends Handover {
   readonly undelivered: readonly UserMessage[];
   /** The last run. Undefined if there has been no run yet. */
   readonly lastRun?: StoredRun | undefined;
-  /** The runs whose journals exist. Undefined without the `removeJournal` option. */
+  /** The runs whose journals exist. Undefined if no journal can be removed. */
   readonly journals?: readonly StoredJournal[] | undefined;
   /** All ended runs whose answers are in the transcript, in order. Undefined without a run host. */
   readonly turns?: readonly ConversationTurn[] | undefined;

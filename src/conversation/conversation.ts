@@ -60,8 +60,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
    * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws, the
-   * conversation tries again after a later run. Default: `store.removeJournal` if `journal` is `store.journal`. Otherwise journals are
-   * kept.
+   * conversation tries again after a later run. Default: `store.removeJournal` if `journal` is set, so that only journals outside of
+   * the store are kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**
@@ -180,8 +180,9 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    */
   cancel(): Promise<void>;
   /**
-   * Deletes the conversation from the store, and the journals of its runs if the `removeJournal` option is set. Resolves to
-   * "unknown" if the conversation does not exist. Rejects with LoopError "conversation-busy" while a run is live.
+   * Deletes the conversation from the store, with the journals of its runs that the store holds. Deletes journals elsewhere only if
+   * the `removeJournal` option is set. Resolves to "unknown" if the conversation does not exist. Rejects with LoopError
+   * "conversation-busy" while a run is live.
    */
   remove(): Promise<"removed" | "unknown">;
   /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */

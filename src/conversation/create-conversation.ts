@@ -123,14 +123,16 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
 class StoredChat {
   readonly id: string;
   readonly #given: ConversationOptions;
+  readonly #removeJournal: ConversationOptions["removeJournal"];
   /** The journal of this object's latest run. Set only without the `journal` option. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
   constructor(given: ConversationOptions) {
     this.id = given.id;
-    const { store, journal } = given;
-    // A store that creates the journals can also remove them.
-    this.#given = journal === store.journal ? { removeJournal: store.removeJournal, ...given } : given;
+    const { store, journal, removeJournal } = given;
+    this.#given = given;
+    // `journal` may return a journal of the store in a wrapper, for example `withBlobs`.
+    this.#removeJournal = removeJournal ?? (journal && store.removeJournal?.bind(store));
   }
 
   async send(message?: NewMessages, own: object = {}): Promise<LoopResult> {
@@ -204,9 +206,14 @@ class StoredChat {
 
   async remove(): Promise<"removed" | "unknown"> {
     const { store, removeJournal } = this.#given;
-    const stored = await this.#change((lock) => lock.stored);
-    const journals = listJournals(stored?.state ?? emptyState);
-    if (removeJournal !== undefined) for (const { runId } of journals) await removeJournal(runId);
+    const stored = await this.#change(async (lock) => {
+      for (const { runId } of listJournals(lock.stored?.state ?? emptyState)) {
+        // The store may have journals that this object does not use, for example those of a run host.
+        await store.removeJournal?.(runId);
+        if (removeJournal !== store.removeJournal) await removeJournal?.(runId);
+      }
+      return lock.stored;
+    });
     await store.remove(this.id);
     return stored === undefined ? "unknown" : "removed";
   }
@@ -258,7 +265,7 @@ class StoredChat {
     if (calls.length > 0 && !denied) throw waitingError(this.id, calls);
     const recovered = await this.#recover(before);
     const runId = toRunId(this.id, runs + 1);
-    const listsJournals = this.#given.removeJournal !== undefined;
+    const listsJournals = this.#removeJournal !== undefined;
     return beginRun(before, given, { id: this.id, runId, recovered, denied, listsJournals });
   }
 
@@ -381,9 +388,9 @@ class StoredChat {
         if (change !== undefined) await lock.append(change);
         throw error;
       });
-      const { removeJournal: remove, keepRuns = 1 } = this.#given;
+      const { keepRuns = 1 } = this.#given;
       const isPriced = options.pricing !== undefined;
-      const journals = await pruneJournals(stored.state, { result, isPriced }, { keepRuns, remove });
+      const journals = await pruneJournals(stored.state, { result, isPriced }, { keepRuns, remove: this.#removeJournal });
       await appendEnd(lock, endRun(stored, { start, result, journals }), { result, clock: options.clock });
       return result;
     } finally {

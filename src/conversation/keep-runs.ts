@@ -38,14 +38,15 @@ interface Keeping {
  * ended. A failed removal is tried again after a later run.
  */
 export async function pruneJournals(
-  { runs, journals = [] }: ConversationState,
+  { runs, journals: listed }: ConversationState,
   ended: EndedFacts & { readonly result: Pick<LoopResult, "runId"> },
   { keepRuns, remove }: Keeping,
 ): Promise<readonly StoredJournal[] | undefined> {
-  if (remove === undefined) return undefined;
+  // Keeps the list, because another object, such as a run host, may have to remove the listed journals.
+  if (remove === undefined) return listed;
   const now = Date.now();
   const left = await Promise.all(
-    journals
+    (listed ?? [])
       .filter(({ number }) => number !== runs)
       .map(async (journal) => {
         if (!isExpired(journal, { runs, keepRuns, now })) return [journal];

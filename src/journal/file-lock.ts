@@ -29,7 +29,6 @@ interface LockOwner {
 /** The state of the process that owns a lock. "unknown" if this process cannot check it. */
 type OwnerState = "alive" | "dead" | "unknown";
 
-const instance = randomUUID();
 let own: Promise<LockOwner> | undefined;
 
 function ownIdentity(): Promise<LockOwner> {
@@ -48,7 +47,7 @@ async function readIdentity(): Promise<LockOwner> {
   // If /proc belongs to another PID namespace, `/proc/<pid>` describes a different process, so the start time stays unknown.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
-  return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
+  return { pid: process.pid, host: hostname(), instance: randomUUID(), boot, machine, namespace, start };
 }
 
 /** Returns the state of a lock's owner: "dead" only if the process has certainly ended. */
