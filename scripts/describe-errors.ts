@@ -103,7 +103,9 @@ const frames: { readonly [code: string]: (problem: string, place: string, receiv
   "invalid-decision": (problem) => `The decision about call … ${problem}.`,
   "journal-refused": (problem) => `The file … cannot be used as a journal: ${problem}.`,
   "journal-damaged": (problem, place) =>
-    `The journal ${place === "…" ? "is damaged: the record" : "… is damaged: line"} … ${problem}.`,
+    place === "…"
+      ? `The journal is damaged: the record … ${problem}. Use an unchanged copy, and check your "redact" function.`
+      : `The journal … is damaged: line … ${problem}. Use an unchanged copy.`,
   "log-damaged": (problem) => `…: ${problem}.`,
   "rerun-refused": (problem) => `The run cannot be repeated from iteration …: ${problem}.`,
   "conversation-refused": (problem) => `Conversation … ${problem}.`,
@@ -150,7 +152,8 @@ function readMessages(path: string): readonly Message[] {
     if (
       path === "src/core/errors/error-messages.ts" &&
       ts.isPropertyAssignment(node) &&
-      node.parent.parent.getText().startsWith("messages")
+      node.parent.parent.getText().startsWith("messages") &&
+      !(nameOf(node.name) in frames)
     )
       found.push(...withCode(returnsOf(node.initializer), nameOf(node.name)));
     if (path === "src/core/errors/message-words.ts" && ts.isVariableDeclaration(node) && node.name.getText() === "words")

@@ -110,7 +110,7 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
   const { reason } = await runToolLoop({ provider, tools: [weather], messages });
   assert(reason.kind === "provider-error");
   assert.equal(reason.error.code, "server");
-  assert.match(reason.error.message, /request for message 1 \(counted from 0\), but the script has only 1/);
+  assert.match(reason.error.message, /asked for message 1 \(counted from 0\), but the script has only 1/);
 }
 
 {

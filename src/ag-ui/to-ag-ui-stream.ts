@@ -106,7 +106,7 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
     this.#mapper = new EntryMapper(options);
     this.#isSent = audienceOf(options);
     this.#after = after;
-    const error = new Error('The id in "after" belongs to another event source.');
+    const error = new Error('The id in "after" belongs to a different event source.');
     const message = toFailureText({ kind: "thrown", error }, options.onError);
     this.#restarted = { id: undefined, event: { type: "RUN_ERROR", message, code: "restarted" } };
   }

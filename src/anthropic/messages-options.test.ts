@@ -20,7 +20,7 @@ const invalid = (option: string, expected: string, received: string): unknown =>
 const thinking = 'an object with a "type"; type "enabled" also needs "budget_tokens"';
 const cache = 'true, false, { ttl: "5m" } or { ttl: "1h" }';
 const compaction = 'true, false or { instructions: "..." }';
-const serverTools = 'a list of objects with a "type"';
+const serverTools = 'an array of objects with a "type"';
 
 it.for<[options: unknown, error: unknown]>([
   [undefined, invalid("options", "an object", "undefined")],
@@ -39,7 +39,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", thinking: { type: "enabled" } }, invalid("thinking", thinking, "an object")],
   [
     { client, model: "m", maxTokens: 9, thinking: { type: "enabled", budget_tokens: 9 } },
-    invalid("maxTokens", "more than the thinking budget", "9"),
+    invalid("maxTokens", "greater than the thinking budget", "9"),
   ],
   [{ client, model: "m", cache: "1h" }, invalid("cache", cache, '"1h"')],
   [{ client, model: "m", cache: { ttl: "2h" } }, invalid("cache", cache, "an object")],
@@ -47,8 +47,8 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", compaction: "on" }, invalid("compaction", compaction, '"on"')],
   [{ client, model: "m", compaction: { instructions: " " } }, invalid("compaction", compaction, "an object")],
   [{ client, model: "m", compaction: { instruction: "Be brief." } }, invalid("compaction", compaction, "an object")],
-  [{ client, model: "m", betas: "b" }, invalid("betas", "a list of names", '"b"')],
-  [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
+  [{ client, model: "m", betas: "b" }, invalid("betas", "an array of names", '"b"')],
+  [{ client, model: "m", betas: [""] }, invalid("betas", "an array of names", "an array of 1 item")],
   [{ client, model: "m", apiVersion: "v1" }, invalid("apiVersion", 'a date such as "2026-10-21"', '"v1"')],
   [{ client, model: "m", dropsUnfitThinking: 1 }, invalid("dropsUnfitThinking", "true or false", "1")],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],

@@ -220,10 +220,10 @@ const checks: Checks<AnthropicMessagesOptions> = {
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
   compaction: ['true, false or { instructions: "..." }', isCompaction],
-  betas: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
+  betas: ["an array of names", (value) => Array.isArray(value) && value.every(isFilled)],
   apiVersion: ['a date such as "2026-10-21"', (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)],
   dropsUnfitThinking: is.flag,
-  serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
+  serverTools: ['an array of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolSearch: ["bm25", "regex"],
 };
 
@@ -262,7 +262,7 @@ function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number 
   const budget = (thinking?.type === "enabled" ? thinking.budget_tokens : undefined) ?? 0;
   if (maxTokens === undefined) return usualMaxTokens + budget;
   if (maxTokens > budget) return maxTokens;
-  throw invalidOption("maxTokens", "more than the thinking budget", maxTokens);
+  throw invalidOption("maxTokens", "greater than the thinking budget", maxTokens);
 }
 
 function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl | undefined {

@@ -223,7 +223,8 @@ function unknownId(sources: readonly ReadSource[]): Error {
 async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);
   const isDeleted = await shelf.remove(id);
-  if (!isDeleted && release.length === 0) throw new Error("No text that you have read and no stored result has this id.");
+  if (!isDeleted && release.length === 0)
+    throw new Error("This id belongs to no stored result and to no text that you have read.");
   const calls = release.length === 1 ? "1 earlier call" : `${release.length} earlier calls`;
   const data = `Released: the results of ${calls}.${isDeleted ? " The stored result is deleted." : ""}`;
   return markSignal(toolResult({ data }), { release });

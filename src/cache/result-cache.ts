@@ -139,7 +139,7 @@ function isSource(value: unknown): value is ReadSource {
 }
 
 const checks: Checks<ResultCacheOptions> = {
-  sources: ["an array of sources, each with another name", areSources],
+  sources: ["an array of sources with different names", areSources],
   store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
   ttlMs: { min: 1 },
   maxBytes: { min: 1 },

@@ -282,7 +282,7 @@ function report({ status, reason, text, pendingCalls }: LoopResult, { io, totals
   io.note(`Live: ${totals.describe()}.`);
   if (text !== "") io.note(text);
   const waiting = pendingCalls.map(({ name }) => name).join(", ");
-  if (status === "suspended") io.note(`These calls wait: ${waiting}. To continue, provide their tools with --module.`);
+  if (status === "suspended") io.note(`These calls are waiting: ${waiting}. To continue, provide their tools with --module.`);
   io.out(second);
   io.note(`Compare both runs: npx turnwright inspect ${quotePath(first)} ${quotePath(second)}`);
   if (status === "error") throw new CliError("The new run ended with an error. Its log has the details.");

@@ -264,11 +264,11 @@ function outlineOf({ content }: UserMessage): string {
  */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
   const { length } = stored.messages;
-  if (atMessage > length) throw invalidOption("atMessage", `at most ${length}, the number of messages`, atMessage);
+  if (atMessage > length) throw invalidOption("atMessage", `at most ${length} (the number of messages)`, atMessage);
   const messages = stored.messages.slice(0, atMessage);
   const last = messages.at(-1);
   if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
-    throw invalidOption("atMessage", "a number of messages that does not separate a tool call from its result", atMessage);
+    throw invalidOption("atMessage", "a position that does not separate a tool call from its result", atMessage);
   }
   const { undelivered } = stored.state;
   const handover = handoverOf(stored.state);

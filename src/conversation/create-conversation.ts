@@ -71,7 +71,7 @@ async function appendEnd(
   }
 }
 
-const problem = 'The store has failed. Read its error in "cause", and the result of the run in "result".';
+const problem = 'The store failed. Its error is in "cause", and the result of the run is in "result".';
 
 /** Adds the result to an error. The property is not enumerable, so that printing the error does not print the whole transcript. */
 function withResult(error: unknown, result: LoopResult): unknown {
@@ -182,7 +182,7 @@ class StoredChat {
     const change = forkAt(settleLastRun(stored, recovered), options.atMessage);
     const lock = await this.#given.store.lock(id);
     try {
-      if (lock.stored !== undefined) throw refused(id, "already exists. Fork to another id");
+      if (lock.stored !== undefined) throw refused(id, "already exists. Fork to a different id");
       await lock.append(change);
     } finally {
       await unlock(lock);

@@ -142,7 +142,7 @@ function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): Store
   let state: ConversationState | undefined;
   let count = 0;
   for (const [key, change] of changes) {
-    if (key !== keyOf(id, count)) throw damaged(key, "belongs to another conversation");
+    if (key !== keyOf(id, count)) throw damaged(key, "belongs to a different conversation");
     if (!isChange(change, messages.length)) throw damaged(key, "is not a change of a conversation");
     messages.length = change.from;
     for (const message of change.messages) messages.push(message);

@@ -153,7 +153,7 @@ export class PostgresStore implements DurableStore {
       this.#workerId,
       claim,
     ]);
-    if (row === undefined) throw new NotOwner(`Another execution of the run "${runId}" has begun.`);
+    if (row === undefined) throw new NotOwner(`Another execution of the run "${runId}" has begun, so this one stops.`);
     return { execution: Number(row.execution), events: Number(row.events), stalls: row.stalls };
   }
 

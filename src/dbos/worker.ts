@@ -219,7 +219,7 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
 
 function explain(error: unknown): never {
   if (!isUnreachable(error)) throw error;
-  throw new Error(`The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: ${error.message}`, {
+  throw new Error(`The Postgres server at "databaseUrl" cannot be reached. Check the URL and the server: ${error.message}`, {
     cause: error,
   });
 }
@@ -317,7 +317,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   protected async end(): Promise<void> {
     here.leave(this);
-    this.stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker in this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     const left = this.abandonAll().then(() => this.#disconnect());
     // Limits how long stopping may take, because the database server may not answer.

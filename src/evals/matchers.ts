@@ -108,7 +108,7 @@ function readResult(matcher: string, received: unknown): LoopResult {
     return received as unknown as LoopResult;
   const isPromise = isRecord(received) && ("then" in received || "result" in received);
   throw new TypeError(
-    `${matcher} needs the result of a run.${isPromise ? " Await the run first, or the promise `result` of a stream." : ""}`,
+    `The matcher ${matcher} needs the result of a run.${isPromise ? " Await the run first, or the promise `result` of a stream." : ""}`,
   );
 }
 

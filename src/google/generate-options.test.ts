@@ -18,7 +18,7 @@ const invalid = (option: string, expected: string, received: string): unknown =>
   "invalid-option",
   { option, expected, received },
 ];
-const tools = "a list of non-empty objects, such as { googleSearch: {} }";
+const tools = "an array of non-empty objects, such as { googleSearch: {} }";
 
 it.for<[options: unknown, error: unknown]>([
   [undefined, invalid("options", "an object", "undefined")],
@@ -34,7 +34,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", streamArguments: 1 }, invalid("streamArguments", "true or false", "1")],
   [
     { client: { models, vertexai: false }, model: "m", streamArguments: true },
-    invalid("streamArguments", "false for a client of the Gemini API", "true"),
+    invalid("streamArguments", "false for a Gemini API client", "true"),
   ],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", tools, "an array of 1 item")],
   [{ client, model: "m", serverTools: { googleSearch: {} } }, invalid("serverTools", tools, "an object")],

@@ -107,7 +107,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   generation: [2, 3],
   thinking: is.object,
   streamArguments: is.flag,
-  serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
+  serverTools: ["an array of non-empty objects, such as { googleSearch: {} }", isToolList],
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
@@ -116,7 +116,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   const { client, model, streamArguments = false, structuredOutput } = options;
   // The Gemini API cannot stream arguments, so the SDK would reject every request.
   if (streamArguments && client.vertexai === false) {
-    throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
+    throw invalidOption("streamArguments", "false for a Gemini API client", streamArguments);
   }
   return {
     ...settle<GoogleGenerateContentOptions, GenerateDefaults>(options, {

@@ -54,7 +54,7 @@ export function readMessage(options: {
 /** Rejects `prompt`, which is an option in `generateWithTools` and other libraries. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
-  if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host takes the text as "message"', prompt);
+  if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host expects the text in "message"', prompt);
 }
 
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {

@@ -66,7 +66,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
         throw new LoopError("journal-damaged", {
           path,
           line,
-          problem: "is not the header of a turnwright journal of version 1. Check the path",
+          problem: "is not the header of a version 1 turnwright journal. Check the path",
         });
       if (!isEnded) return { answers, sum, size, unended: false, torn: { line, bytes: length } };
       size = headBytes;
@@ -156,7 +156,7 @@ function damaged(path: string, line: number): LoopError<"journal-damaged"> {
   return new LoopError("journal-damaged", {
     path,
     line,
-    problem: "does not match its checksum, so the file was changed. Restore the file from a copy",
+    problem: "does not match its checksum, so the file was changed",
   });
 }
 

@@ -166,7 +166,7 @@ function packRecord(value: unknown, minBytes: number): PackedRecord {
 
 function readBlobRecord(key: string, given: unknown): BlobRecord {
   if (isBlobRecord(given)) return given;
-  const problem = `was not written with "withBlobs": it is ${describeValue(given)} in another form. Read it without "withBlobs"`;
+  const problem = `was not written with "withBlobs": it is ${describeValue(given)} in a different format. Read it without "withBlobs"`;
   throw new LoopError("journal-damaged", { key, problem });
 }
 
@@ -190,7 +190,7 @@ function unpackRecord(key: string, record: BlobRecord, texts: ReadonlyMap<string
     const state = text === undefined ? "is not in the blob store" : "was changed in the blob store";
     throw new LoopError("journal-damaged", {
       key,
-      problem: `needs the blob ${id}, which ${state}. Restore the blob from a copy`,
+      problem: `needs the blob ${id}, which ${state}`,
     });
   };
   if ("blob" in record) return read(record.blob);

@@ -177,7 +177,7 @@ export const anyValueKeywords: readonly Keyword[] = [
 
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
-  throw new TypeError(`"${keyword}" in the schema must be a list`);
+  throw new TypeError(`"${keyword}" in the schema must be an array`);
 }
 
 export function toEntries(argument: unknown, keyword: string): readonly (readonly [string, unknown])[] {

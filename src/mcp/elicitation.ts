@@ -41,8 +41,8 @@ export function answerElicitations(client: McpClient, report: (error: unknown) =
   try {
     return onElicitation(client, answer);
   } catch (cause) {
-    const received = `a client that refuses it: ${toPlainError(cause).message}`;
-    const expected = 'false, or a client with the capability "elicitation"';
+    const received = `refused by the client (${toPlainError(cause).message})`;
+    const expected = 'false, or used with a client that has the capability "elicitation"';
     throw new LoopError("invalid-option", { option: "elicitation", expected, received }, { cause });
   }
 }

@@ -155,10 +155,9 @@ async function ask(
   try {
     return await request({ signal: cancellation.signal, timeout: maxMs });
   } catch (error) {
-    throw new Error(
-      `The MCP server did not return the resource. Its error: ${toLine(toPlainError(error).message, maxErrorLength)}`,
-      { cause: error },
-    );
+    throw new Error(`The MCP server did not return the resource: ${toLine(toPlainError(error).message, maxErrorLength)}`, {
+      cause: error,
+    });
   } finally {
     cancellation.release();
   }

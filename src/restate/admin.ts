@@ -17,7 +17,10 @@ const answerMs = 5_000;
 export async function whileOpen<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const own = followSignal(signal);
-  const timer = setTimeout(() => own.abort(new Error(`Restate did not answer within ${answerMs} ms.`)), answerMs);
+  const timer = setTimeout(
+    () => own.abort(new Error(`Restate did not answer within ${answerMs} ms. Check that its server can be reached.`)),
+    answerMs,
+  );
   try {
     return await request(own.signal);
   } finally {
@@ -79,7 +82,9 @@ export class Admin {
       });
       const text = await response.text();
       if (response.ok) return text;
-      throw new Error(`Restate's admin API answered ${response.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
+      throw new Error(
+        `Restate's admin API answered ${method} ${path} with the status ${response.status}: ${text.slice(0, 1_000)}`,
+      );
     });
   }
 }

@@ -80,7 +80,7 @@ function isExpected(error: unknown): boolean {
   return error instanceof AttemptOver || error instanceof RetryableError;
 }
 
-const fenced = "Another execution of the run has begun.";
+const fenced = "Another execution of the run has begun, so this one stops.";
 
 /** The maximum time that a workflow rests, in milliseconds. A message or a retry wakes it sooner. */
 const maxRestMs = 24 * 3_600_000;

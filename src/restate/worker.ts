@@ -164,7 +164,7 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   const settings: Settings = settle<WorkerOptions, Defaulted>(options, defaults);
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
-    throw invalidOption("name", "a letter followed by letters, digits, dots, hyphens or _", name);
+    throw invalidOption("name", "a letter followed by letters, digits, dots, hyphens or underscores", name);
   const worker = await here.launch(() => new WorkerProcess(settings));
   return { id: worker.id, stop: () => worker.stop() };
 }
@@ -214,7 +214,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     // none.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
-    this.stopping.abort(new Error("The worker of this process was stopped."));
+    this.stopping.abort(new Error("The worker in this process was stopped."));
     await ended;
   }
 

@@ -35,7 +35,7 @@ function findOwnProblem(node: UnknownRecord, root: JsonSchema): string | undefin
   const { $ref: reference, type, enum: values = "const" in node ? [node["const"]] : undefined } = node;
   const types = listIn(type ?? "object");
   if (!types.includes("object")) return `must have the type "object", but has ${types.map(describeValue).join(", ")}`;
-  if (Array.isArray(values) && !values.some(isRecord)) return "must accept objects, but accepts other values only";
+  if (Array.isArray(values) && !values.some(isRecord)) return "must accept objects, but accepts only other values";
   const isLost = typeof reference === "string" && type === undefined && resolveReference(root, reference) === undefined;
   return isLost ? `refers to ${quote(reference)}, which it does not contain` : undefined;
 }

@@ -36,7 +36,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
 }
 
 const advice =
-  "Code around steps runs again when a run is resumed. Read clocks, random numbers and everything else from outside inside `step`, " +
+  "Code around steps runs again when a run is resumed. Read clocks, random numbers and other outside values inside `step`, " +
   "and give parallel steps different names.";
 
 interface Seen {

@@ -40,8 +40,8 @@ export function checkMockMessage(message: unknown, index: number): asserts messa
   const parts: readonly unknown[] = Array.isArray(message) ? message : [message];
   for (const [place, part] of parts.entries()) {
     if (isPart(part)) continue;
-    const where = Array.isArray(message) ? `Part ${place} of message ${index}` : `Message ${index}`;
-    throw new TypeError(`${where} in the script of the mock provider ${describeMisuse(part)}.`);
+    const where = Array.isArray(message) ? `part ${place} of message ${index}` : `message ${index}`;
+    throw new TypeError(`The script of the mock provider is invalid: ${where} ${describeMisuse(part)}.`);
   }
 }
 

@@ -103,11 +103,11 @@ describe("createMockProvider: script", () => {
   });
 
   it.for<[script: string, provider: Provider, message: string]>([
-    ["list", createMockProvider([]), "request for message 0 (counted from 0), but the script has only 0"],
+    ["list", createMockProvider([]), "asked for message 0 (counted from 0), but the script has only 0"],
     [
       "function",
       createMockProvider(() => undefined),
-      "request for message 0 (counted from 0), but the script function returned none",
+      "asked for message 0 (counted from 0), but the script function returned none",
     ],
   ])("throws if a %s has no message for a request", ([, provider, message]) => {
     expect(() => provider.stream(request, setUp().call)).toThrow(message);

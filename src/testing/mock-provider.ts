@@ -148,7 +148,7 @@ function partsOf(messages: MockScript, request: ModelRequest, index: number): re
   }
   const scripted =
     typeof messages === "function" ? "the script function returned none" : `the script has only ${messages.length}`;
-  throw new Error(`The mock provider got a request for message ${index} (counted from 0), but ${scripted}.`);
+  throw new Error(`The mock provider was asked for message ${index} (counted from 0), but ${scripted}.`);
 }
 
 function endMessage(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {

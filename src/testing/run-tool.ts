@@ -49,10 +49,12 @@ export type ToolContextOverrides<Context = unknown> = {
 type OwnFields = Pick<ToolContext, CallFields> & { readonly wait?: ToolContext["wait"] };
 
 const noWait = (): Promise<never> =>
-  Promise.reject(new Error('This context has no answers. Pass "wait", or test the tool in a run with the option "answers".'));
+  Promise.reject(
+    new Error('This test context has no answers. Pass "wait", or test the tool in a run with the option "answers".'),
+  );
 
 const noCall = (): Promise<never> =>
-  Promise.reject(new Error('This context has no other tools. Pass "call", or test the tool in a run with its other tools.'));
+  Promise.reject(new Error('This test context has no other tools. Pass "call", or test the tool in a run with its other tools.'));
 
 const unlimited: ToolBudget = {
   iterations: Number.POSITIVE_INFINITY,

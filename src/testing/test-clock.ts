@@ -65,7 +65,7 @@ export function createTestClock(startMs = 0): TestClock {
       next.fire();
     }
     throw new Error(
-      `The test clock fired ${maxTimers} timers and more are due. Find the code that sets its timer again and again.`,
+      `The test clock fired ${maxTimers} timers, and more are due. Find the code that keeps setting its timer again.`,
     );
   }
 
@@ -85,7 +85,7 @@ export function createTestClock(startMs = 0): TestClock {
     flush: drain,
     async advance(ms) {
       if (!Number.isFinite(ms) || ms < 0)
-        throw new RangeError(`advance() expects a number of milliseconds that is not negative, but got ${ms}.`);
+        throw new RangeError(`advance() expects a non-negative number of milliseconds, but got ${ms}.`);
       const endMs = now + ms;
       await runUntil(endMs);
       now = Math.max(now, endMs);

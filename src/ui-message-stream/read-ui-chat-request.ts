@@ -116,7 +116,7 @@ function readAnswers(body: UnknownRecord, last: unknown): Pick<UIChatRequest, "c
   const parts = last === undefined ? [] : listOf(message?.parts).filter(isRecord);
   const given = [...parts.flatMap((part) => readApproval(part) ?? readResult(part) ?? []), ...readOwn(body.answers)];
   if (last !== undefined && given.length === 0)
-    throw new RequestError(400, "The last message is from the assistant, but has no answers.");
+    throw new RequestError(400, "The last message is from the assistant, but contains no answers.");
   const answers = Object.fromEntries(given.map(([id, answer]) => [toCallId(id, messageId), { ...answer, fromPage: true }]));
   return messageId === undefined || given.length === 0 ? { answers } : { continues: messageId, answers };
 }
@@ -138,7 +138,7 @@ function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | u
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
   const id = readId(fields.id, "id of an approval");
-  if (id === undefined) throw new RequestError(400, "A part with an answered approval has no approval id.");
+  if (id === undefined) throw new RequestError(400, "A part in the last message answers an approval but has no approval id.");
   if (fields.approved === true) return [[id, { kind: "approve" }]];
   return [[id, isText(fields.reason) ? { kind: "deny", reason: fields.reason } : { kind: "deny" }]];
 }
@@ -148,7 +148,7 @@ function readResult(part: UnknownRecord): readonly [Answer] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, '"toolCallId"');
-  if (id === undefined) throw new RequestError(400, "A part with a result has no toolCallId.");
+  if (id === undefined) throw new RequestError(400, "A part in the last message has a result but no toolCallId.");
   if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
   return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
 }

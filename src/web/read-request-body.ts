@@ -114,7 +114,7 @@ async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Pro
   } catch (error) {
     dropIterator(pieces);
     if (error instanceof RequestError) throw error;
-    throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
+    throw new RequestError(400, "The connection closed before the request body was complete.", { cause: error });
   }
 }
 

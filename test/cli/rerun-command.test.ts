@@ -80,7 +80,7 @@ describe("turnwright rerun", () => {
     expect([exitCode, notes[1], notes.at(-2)]).toEqual([
       0,
       "These tools have no code, so a call to one of them suspends the run: look. Provide them with --module.",
-      "These calls wait: look. To continue, provide their tools with --module.",
+      "These calls are waiting: look. To continue, provide their tools with --module.",
     ]);
   });
 

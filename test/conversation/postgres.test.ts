@@ -130,7 +130,7 @@ describe("postgresConversationStore", () => {
     await expect(first).rejects.toThrow(
       expect.objectContaining({
         code: "journal-lost",
-        message: 'Another process has taken over the run "bill-7". Leave the run to it.',
+        message: 'Another process has taken over the run "bill-7". Leave the run to that process.',
       }),
     );
     await expect(first).rejects.toHaveProperty("details.partial.functionHistory");

@@ -22,7 +22,7 @@ describe("a run's options", () => {
     [
       "middleware in the wrong order",
       { middleware: [{ name: "b", after: ["a", "c"] }, { name: "a" }] },
-      /"middleware" is .*, but must be a list with "a" before "b"/,
+      /"middleware" is .*, but must be an array with "a" before "b"/,
     ],
     ["middleware outside an array", { middleware: { name: "a" } }, /"middleware" is .*, but must be an array of middleware/],
     ["an object that is not a journal", { journal: { step: () => undefined } }, /"journal" is .*, but must be a journal/],

@@ -151,7 +151,7 @@ const oldRun = { version: 3, messages: 1, digest: "5f", features: [] };
 
 const oldVersion = {
   code: "journal-mismatch",
-  message: expect.stringMatching(/records of version 3, .* reads version 4\. Use the release that wrote it\./),
+  message: expect.stringMatching(/format version 3, .* reads version 4\. Use the release that wrote it\./),
 };
 
 test("a journal file in the old format is refused and left unchanged", async () => {

@@ -78,7 +78,7 @@ it("a durable host names the method that ends its waiting calls, and refuses unk
   const refused = await host.start("advice", { message: "Hello." });
   expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('end the calls with "stop"') } });
   const answers = { other: { kind: "approve" as const } };
-  await expect(host.resume("advice", { answers })).rejects.toThrow(`These calls wait: "${call}", `);
+  await expect(host.resume("advice", { answers })).rejects.toThrow(`Use the id of a waiting call: "${call}", `);
   await expect(host.resume("advice", { answers: {}, tools: [] } as never)).rejects.toThrow('There is no option "tools".');
   await expect(host.resume("advice", {} as never)).rejects.toThrow(
     /Option "answers" is .*, but must be an object with an answer/,

@@ -101,8 +101,8 @@ describe("a durable run's events", () => {
     const both = Promise.allSettled([waiting, result]);
     await database.worker.stop();
     expect(await both).toMatchObject([
-      { status: "rejected", reason: { message: "The worker of this process was stopped." } },
-      { status: "rejected", reason: { message: "The worker of this process was stopped." } },
+      { status: "rejected", reason: { message: "The worker in this process was stopped." } },
+      { status: "rejected", reason: { message: "The worker in this process was stopped." } },
     ]);
     await expect(loop.kill("stopped")).rejects.toThrow("No worker is running in this process.");
     await database.launch();
@@ -141,7 +141,7 @@ describe("a durable loop", () => {
       "finished",
     ]);
     await expect(loop.retry("over")).rejects.toThrow(
-      "is the id of a run with a result, but must be the id of a run whose result rejected",
+      "is the id of a run with a result, but must be the id of a run whose result was rejected",
     );
   });
 
@@ -186,6 +186,6 @@ describe("a durable loop", () => {
   it("rejects a name that another loop in the process already has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
-    expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop of this process has/);
+    expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop in this process has/);
   });
 });

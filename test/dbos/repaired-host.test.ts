@@ -165,7 +165,7 @@ describe("launchWorker", () => {
     const launched = launchWorker({ databaseUrl: "postgresql://kim:secret@127.0.0.1:1/app" });
     const error: unknown = await launched.catch((reason: unknown) => reason);
     expect(String(error)).toMatch(
-      /^Error: The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: /,
+      /^Error: The Postgres server at "databaseUrl" cannot be reached. Check the URL and the server: /,
     );
     expect(String(error)).not.toContain("secret");
     await database.launch();

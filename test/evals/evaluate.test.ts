@@ -372,12 +372,12 @@ describe("evaluate", () => {
   it.each([
     ["cases", { cases: [] }, /"cases" is .*, but must be at least one case/],
     ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" is .*, but must be a name that no other case has/],
-    ["only", { only: ["b"] }, /"only" is .*, but must be cases of the evaluation: refund/],
-    ["an empty list of cases", { only: [] }, /"only" is .*, but must be at least one case that can run/],
+    ["only", { only: ["b"] }, /"only" is .*, but must be one of the case ids of the evaluation: refund/],
+    ["an empty list of cases", { only: [] }, /"only" is .*, but must be an array with at least one case that can run/],
     [
       "a replay without trials",
       { replay: { directory: "none" } },
-      /"replay" is .*, but must be trials that were kept in none \(none\)/,
+      /"replay" is .*, but must be one of the trials kept in none \(none\)/,
     ],
     ["trials", { trials: 0 }, /"evaluation.trials" is .*, but must be a whole number from 1 to 100000/],
     ["an unknown option", { trails: 3 }, /Did you mean "evaluation.trials"/],

@@ -65,7 +65,7 @@ describe("evalMatchers", () => {
     [
       "a promise",
       () => expect(Promise.resolve(result)).toEndAs("completed"),
-      "toEndAs needs the result of a run. Await the run first",
+      "The matcher toEndAs needs the result of a run. Await the run first",
     ],
     [
       "an unknown bound",

@@ -10,7 +10,7 @@ describe("a run with createHandoffs", () => {
   it("is refused without its policy, because a handoff would have no effect", async () => {
     const provider = createMockProvider([toBilling, text("Done.")]);
     await expect(runToolLoop({ provider, messages, tools: createAgents().tools })).rejects.toThrow(
-      'Option "middleware" is undefined, but must be a list with the agents if "tools" contains tools from createHandoffs, because a handoff has no effect without it. Write: middleware: [agents].',
+      'Option "middleware" is undefined, but must be an array with the agents if "tools" contains tools from createHandoffs, because a handoff has no effect without it. Write: middleware: [agents].',
     );
     expect(provider.calls).toBe(0);
   });
@@ -21,7 +21,7 @@ describe("a run with createHandoffs", () => {
     const run = (tools: readonly (typeof shared)[]) =>
       runToolLoop({ provider, messages, tools: [...tools, ...agents.tools], middleware: [agents] });
     await expect(run([shared])).rejects.toThrow(
-      'Option "agents.a.tools" is an array with "get_tiem", which is not in "tools", but must be an array of tools, or of names in the "tools" of the run.',
+      'Option "agents.a.tools" is an array with "get_tiem", which is not in "tools", but must be an array of tools, or of names from the "tools" of the run.',
     );
   });
 

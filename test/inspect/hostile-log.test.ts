@@ -54,7 +54,7 @@ describe("parseRunLog with a hostile log", () => {
     [
       "a run that moves to another run",
       [...nestRuns(3), startLine(3, { path: ["c"], parent: 0 }), startLine(3, { path: ["c"], parent: 2 })],
-      /line 12 has another parent than before/,
+      /line 12 has a different parent than before/,
     ],
     ["5,000 nested runs", nestRuns(5_000), /line 305 has a nested run inside more than 100 calls/],
     ...["length", "__proto__", 4_294_967_290, -1, 0.5, 2].map((index): readonly [string, readonly Line[], RegExp] => [

@@ -32,7 +32,7 @@ describe("fileJournal with two writers of one file", () => {
     const thrown: unknown = await runToolLoop(options).catch((error: unknown) => error);
     await writer.kill();
     expect(thrown).toMatchObject(locked(writer.pid));
-    expect(String(thrown)).toContain("Wait until it ends.");
+    expect(String(thrown)).toContain("Wait until that process ends.");
     expect([ran, readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([[], "", true]);
     expect((await runToolLoop(options)).text).toBe("Done.");
     expect(existsSync(`${path}.lock`)).toBe(false);
@@ -64,7 +64,7 @@ describe("fileJournal with two writers of one file", () => {
       const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
       for (const thrown of [whileAlive, afterDeath]) {
         expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
-        expect(String(thrown)).toContain(`If it has ended, or its id belongs to another program, remove ${path}.lock.`);
+        expect(String(thrown)).toContain(`If it has ended, or its id now belongs to another program, remove ${path}.lock.`);
       }
       rmSync(`${path}.lock`);
       expect((await runToolLoop(options)).text).toBe("Done.");

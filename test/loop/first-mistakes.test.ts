@@ -146,14 +146,14 @@ describe("a message in a different format", () => {
     [
       "from useChat",
       { id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] },
-      'is a message of useChat, but must be a string that is not blank, or a non-empty message with the role "user". Write: the "message" that',
+      'is a message of useChat, but must be a non-blank string, or a non-empty message with the role "user". Write: the "message" that',
     ],
     [
       "without a role",
       { content: "Hi." },
-      'is an object without a role, but must be a string that is not blank, or a non-empty message with the role "user". Write: { role: "user", content }.',
+      'is an object without a role, but must be a non-blank string, or a non-empty message with the role "user". Write: { role: "user", content }.',
     ],
-    ["from the model", { role: "assistant", content: "Hi." }, "is an object, but must be a string that is not blank"],
+    ["from the model", { role: "assistant", content: "Hi." }, "is an object, but must be a non-blank string"],
   ])("%s is refused by a host and a conversation, with the same advice", async ([, message, received]) => {
     await expect(host.start("a", { ...options, message: message as never })).rejects.toThrow(received);
     await expect(conversation.send(message as never)).rejects.toThrow(received);

@@ -118,7 +118,7 @@ describe("needsApproval", () => {
 it("a run with a needsApproval function needs approve()", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: dear })];
   await expect(play([], { tools }).result).rejects.toThrow(
-    'is a list without approve(), but must be a list with it, because the tool "pay" has a function as "needsApproval"',
+    'is an array without approve(), but must be an array with it, because the tool "pay" has a function as "needsApproval"',
   );
 });
 

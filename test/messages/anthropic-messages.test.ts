@@ -164,7 +164,7 @@ describe("fromAnthropicMessages", () => {
   it.each([
     [
       [{ role: "assistant", content: [{ type: "tool_use", id: "c", name: "f" }] }],
-      'Message 0 has a wrong field "content[0].input": it must be an object, not undefined.',
+      'Message 0 has an invalid field "content[0].input": it must be an object, not undefined.',
     ],
     [
       [
@@ -173,9 +173,9 @@ describe("fromAnthropicMessages", () => {
           content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: "file:///etc/passwd" } }],
         },
       ],
-      'wrong field "content[0].source.data"',
+      'invalid field "content[0].source.data"',
     ],
-    [[{ role: "user", content: 5 }], 'Message 0 has a wrong field "content": it must be an array, not 5.'],
+    [[{ role: "user", content: 5 }], 'Message 0 has an invalid field "content": it must be an array, not 5.'],
     [[7], "Message 0 must be an object, not 7."],
   ])("names the invalid field of %j", (history, message) => {
     expect(() => fromAnthropicMessages(history as never)).toThrow(message);

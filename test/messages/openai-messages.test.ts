@@ -191,17 +191,20 @@ describe("fromOpenAIMessages", () => {
         { role: "user", content: "x" },
         { role: "user", content: [{ type: "text", text: 5 }] },
       ],
-      'Message 1 has a wrong field "content[0].text": it must be a string, not 5.',
+      'Message 1 has an invalid field "content[0].text": it must be a string, not 5.',
     ],
-    [[{ role: "robot" }], 'Message 0 has a wrong field "role": it must be a role of the Chat Completions API, not "robot".'],
-    [[{ role: "assistant", tool_calls: [null] }], 'Message 0 has a wrong field "tool_calls[0]": it must be an object, not null.'],
+    [[{ role: "robot" }], 'Message 0 has an invalid field "role": it must be a role of the Chat Completions API, not "robot".'],
+    [
+      [{ role: "assistant", tool_calls: [null] }],
+      'Message 0 has an invalid field "tool_calls[0]": it must be an object, not null.',
+    ],
     [
       [{ type: "function_call", call_id: "", name: "f", arguments: "" }],
-      'Message 0 has a wrong field "call_id": it must be a non-empty string, not "".',
+      'Message 0 has an invalid field "call_id": it must be a non-empty string, not "".',
     ],
     [
       [{ role: "user", content: [{ type: "input_file", file_data: "http://intranet/" }] }],
-      'Message 0 has a wrong field "content[0].file_data": it must be base64 text or a data URL, not a string of 16 characters.',
+      'Message 0 has an invalid field "content[0].file_data": it must be base64 text or a data URL, not a string of 16 characters.',
     ],
     ["text", 'Message 0 is missing: the history must be an array, not "text".'],
   ])("names the invalid field of %j", (history, message) => {

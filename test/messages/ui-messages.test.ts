@@ -136,10 +136,10 @@ describe("fromUIMessages", () => {
   it.each([
     [
       [{ role: "assistant", parts: [{ type: "tool-look", state: "output-available", input: {} }] }],
-      'Message 0 has a wrong field "parts[0].toolCallId": it must be a string, not undefined.',
+      'Message 0 has an invalid field "parts[0].toolCallId": it must be a string, not undefined.',
     ],
-    [[{ role: "tool", parts: [] }], 'Message 0 has a wrong field "role"'],
-    [[{ role: "user", parts: [{ type: "file", url: {}, mediaType: "image/png" }] }], 'wrong field "parts[0].url"'],
+    [[{ role: "tool", parts: [] }], 'Message 0 has an invalid field "role"'],
+    [[{ role: "user", parts: [{ type: "file", url: {}, mediaType: "image/png" }] }], 'invalid field "parts[0].url"'],
   ])("names the invalid field of %j", (history, message) => {
     expect(() => fromUIMessages(history)).toThrow(message);
   });

@@ -362,7 +362,7 @@ async function checkFailedRun(): Promise<void> {
   failure = undefined;
   await rooms.retry("run-6");
   equal((await rooms.result("run-6")).text, "Done after 1 messages.");
-  await rejects(rooms.retry("run-6"), /whose result rejected/);
+  await rejects(rooms.retry("run-6"), /whose result was rejected/);
 }
 
 async function checkLateFailure(): Promise<void> {
@@ -400,7 +400,7 @@ async function checkStoppedWorker(): Promise<void> {
   const { seq } = await untilEvent("run-7", "tool-start");
   const both = Promise.allSettled([rooms.events("run-7", { from: seq + 1 }).next(), rooms.result("run-7")]);
   await worker.stop();
-  for (const one of await both) match(String(one.status === "rejected" && one.reason), /worker of this process was stopped/);
+  for (const one of await both) match(String(one.status === "rejected" && one.reason), /worker in this process was stopped/);
   await rejects(rooms.kill("run-7"), /No worker is running in this process/);
   hold = Promise.resolve();
   worker = await launch();

@@ -73,7 +73,7 @@ describe("recordTo", () => {
     const provider = replayFrom(cassette);
     expect([provider.id, provider.model, provider.family]).toEqual(["b", "mock-model", undefined]);
     expect(await complaintOf(provider)).toBe(
-      "The cassette contains 0 requests, which have all been replayed, but another request was sent. Record the run again.",
+      "The cassette contains 0 requests, but more requests were sent. Record the run again.",
     );
   });
 

@@ -88,7 +88,7 @@ describe.each<[name: string, read: Read]>([
     const { request, body } = openRequest();
     const refused = refusalOf(read(request));
     body.error(new DOMException("aborted", "AbortError"));
-    expect(await refused).toMatchObject({ status: 400, message: "The connection ended before the body was complete." });
+    expect(await refused).toMatchObject({ status: 400, message: "The connection closed before the request body was complete." });
   });
 
   it("rejects a node:http request whose connection closes in the middle of the body", async () => {

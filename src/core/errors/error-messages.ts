@@ -11,17 +11,17 @@ type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly plac
 
 const changeWords: ChangeWords = {
   removed: () => "was removed",
-  "source-changed": ({ values }) => `has another origin${values}`,
+  "source-changed": ({ values }) => `has a different origin${values}`,
   "field-removed": ({ place }) => `no longer has the field${place}`,
   "required-field-added": ({ place }) => `requires the field${place}`,
-  "type-changed": ({ place, values }) => `has another type${place}${values}`,
-  "constraint-changed": ({ place, values }) => `has another constraint${place}${values}`,
-  "description-changed": ({ place }) => `has another description${place}`,
-  "default-changed": ({ place, values }) => `has another default${place}${values}`,
-  "trait-changed": ({ place }) => `has another value of the trait${place}`,
+  "type-changed": ({ place, values }) => `has a different type${place}${values}`,
+  "constraint-changed": ({ place, values }) => `has a different constraint${place}${values}`,
+  "description-changed": ({ place }) => `has a different description${place}`,
+  "default-changed": ({ place, values }) => `has a different default${place}${values}`,
+  "trait-changed": ({ place }) => `has a different value for the trait${place}`,
 };
 
-/** Describes a change in words, for example `"pay" has another type in "amount": now string, before number`. */
+/** Describes a change in words, for example `"pay" has a different type in "amount": now string, before number`. */
 function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
@@ -54,19 +54,19 @@ const messages: Messages = {
   "already-running": ({ what, runId }) =>
     `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `The nested run would be on level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
+    `The nested run would be at level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
       return "The run in the journal began with different messages. Pass inspectJournal(...).initialMessages, not the messages from the result. A new question needs a new journal and runId.";
     if (field === "version")
-      return `The journal has records of version ${received}, but turnwright now reads version ${expected}. Use the release that wrote it. A journal written with "withBlobs" must be read with it too.`;
-    return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
+      return `The journal has format version ${received}, but this release reads version ${expected}. Use the release that wrote it. A journal written with "withBlobs" must also be read with it.`;
+    return `The journal was written by a different run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
     const advice =
       waiting === undefined || waiting.length === 0
         ? 'Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.'
-        : `These calls wait: ${waiting.map(quote).join(", ")}. Use one of these ids.`;
+        : `Use the id of a waiting call: ${waiting.map(quote).join(", ")}.`;
     return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) => {
@@ -75,15 +75,15 @@ const messages: Messages = {
     return `The ${waitsFor === "answer" ? "answer for" : "decision about"} call ${quote(call)} ${problem}.${page} Pass ${form}. The call is still waiting.`;
   },
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
-    `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or on another machine"}. Wait until it ends. If it has ended, or its id belongs to another program, remove ${lockPath}.`,
+    `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or on another machine"}. Wait until that process ends. If it has ended, or its id now belongs to another program, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "rerun-refused": ({ iteration, problem }) => `The run cannot be repeated from iteration ${iteration}: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
-      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. "redact" must keep the shape of each record.`,
-  "journal-lost": ({ runId }) => `Another process has taken over the run ${quote(runId)}. Leave the run to it.`,
+      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy, and check your "redact" function.`,
+  "journal-lost": ({ runId }) => `Another process has taken over the run ${quote(runId)}. Leave the run to that process.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
@@ -92,7 +92,7 @@ const messages: Messages = {
   "journal-failed": ({ verb, key, problem }) =>
     `The journal failed in ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}: ${problem.replace(/[.]?$/, ".")} Repair the storage of the journal, then repeat the same call.`,
   "conversation-busy": ({ conversation }) =>
-    `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
+    `Conversation ${quote(conversation)} has a live run, possibly in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
   "store-unresponsive": ({ verb, ms }) =>
     `The conversation store did not answer ${quote(verb)} within ${ms} ms. Check the store, then repeat the same call.`,

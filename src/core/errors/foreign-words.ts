@@ -163,7 +163,7 @@ function findConverter(message: UnknownRecord): string | undefined {
   if (Array.isArray(parts)) {
     return parts.some((part) => isRecord(part) && "type" in part)
       ? convert("useChat", "fromUIMessages", "ui-message-stream")
-      : 'Messages from Google have another format. Write: { role: "user", content: "..." }';
+      : 'Messages from Google have a different format. Write: { role: "user", content: "..." }';
   }
   const types = (Array.isArray(content) ? content : []).map((part: unknown) => (isRecord(part) ? part["type"] : undefined));
   if (types.some((one) => anthropicTypes.has(one))) return convert("Anthropic", "fromAnthropicMessages", "anthropic");
@@ -177,7 +177,7 @@ function findConverter(message: UnknownRecord): string | undefined {
 }
 
 function convert(library: string, converter: string, entry: string): string {
-  return `Messages from ${library} have another format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
+  return `Messages from ${library} have a different format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
 }
 
 /** Returns advice for a tool from another library. The advice is a sentence without its full stop. */
@@ -186,7 +186,7 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
     return 'A registry cannot be inside the array. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
   if (isRecord(described) && described["name"] !== undefined)
-    return "OpenAI's tools have another format. Write: defineTool({ name, description, inputSchema, execute })";
+    return "OpenAI tools have a different format. Write: defineTool({ name, description, inputSchema, execute })";
   if (typeof invoke === "function")
     return 'Import tools from other libraries. Write: importTool(tool), from "turnwright/interop"';
   const isNameless = name === undefined && isRecord(inputSchema ?? parameters) && execute !== undefined;
@@ -285,7 +285,7 @@ export function advisePart(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes must be base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
   if (Object.hasOwn(part, "toolCallId"))
-    return 'AI SDK messages have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
+    return 'AI SDK messages have a different format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
   return partFields.some((field) => Object.hasOwn(part, field))
     ? 'Write: { type: "image", mediaType: "image/png", data }, where data is base64 text or a URL'
     : undefined;

@@ -32,7 +32,7 @@ type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefin
 const schemaCheck: Check = ["a Standard Schema, such as a zod schema", isStandardSchema];
 
 const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
-  question: ["a string that is not blank", isFilled, undefined, true],
+  question: ["a non-blank string", isFilled, undefined, true],
   schema: schemaCheck,
   fromPage: is.flag,
   wait: is.flag,

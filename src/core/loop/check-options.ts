@@ -54,7 +54,7 @@ const middlewareChecks: Checks<Middleware> = /* @__PURE__ */ table(() => ({
 const pricingNeeded: Check = /* @__PURE__ */ table(() => ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"]);
 
 const handoffsNeeded: Check = /* @__PURE__ */ table(() => [
-  'a list with the agents if "tools" contains tools from createHandoffs',
+  'an array with the agents if "tools" contains tools from createHandoffs',
   is.any[1],
   "handoffs",
 ]);
@@ -120,8 +120,8 @@ export function checkTraits(tools: readonly ToolDefinition[], middleware: readon
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
     if (tool === undefined || middleware.some(isMet)) continue;
     const has = value === "function" ? `a function as "${trait}"` : `"${trait}"`;
-    const expected = `a list with it, because the tool "${tool.name}" has ${has}`;
-    throw new LoopError("invalid-option", { option: "middleware", expected, received: `a list without ${write}` });
+    const expected = `an array with it, because the tool "${tool.name}" has ${has}`;
+    throw new LoopError("invalid-option", { option: "middleware", expected, received: `an array without ${write}` });
   }
 }
 
@@ -151,7 +151,10 @@ function checkOrder(middleware: readonly Middleware[]): void {
   for (const [index, { name, after = [] }] of middleware.entries()) {
     const late = middleware.slice(index + 1).find((one) => after.includes(one.name));
     if (late === undefined) continue;
-    const [expected, received] = [`a list with "${late.name}" before "${name}"`, `a list with "${name}" before "${late.name}"`];
+    const [expected, received] = [
+      `an array with "${late.name}" before "${name}"`,
+      `an array with "${name}" before "${late.name}"`,
+    ];
     throw new LoopError("invalid-option", { option: "middleware", expected, received });
   }
 }

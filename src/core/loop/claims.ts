@@ -35,7 +35,7 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
   const claim = control === undefined ? undefined : claims.get(control);
   if (control !== undefined && claim === undefined) {
     const expected = "a control made by createLoopControl";
-    throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
+    throw new LoopError("invalid-option", { option: "control", expected, received: "an object" });
   }
   const held = claim?.(scope, limits.maxInterrupts);
   scope.follow(options.signal, nesting?.signal);

@@ -164,7 +164,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   if (copy !== undefined && copy.content !== "") return copy;
   throw new LoopError("invalid-option", {
     option: `control.${verb}`,
-    expected: 'a string that is not blank, or a message with the role "user"',
+    expected: 'a non-blank string, or a message with the role "user"',
     received: describeValue(message),
   });
 }
@@ -277,7 +277,7 @@ export async function holdQuestion(
   const questions = questionsOf.get(call) ?? createQuestions(call);
   const { open, withdraw } = questions;
   if (open.size >= maxOpen)
-    throw new Error(`The call is already waiting for ${maxOpen} answers. Await one of them before asking another question.`);
+    throw new Error(`The call is already waiting for ${maxOpen} answers. Await one before asking another question.`);
   questions.count += 1;
   const { runId, iteration, callId, name, signal } = context;
   const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };

@@ -87,7 +87,7 @@ export class StepRecorder {
   get step(): CallRecorder["step"] {
     this.#assertDurable("step");
     return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
-      if (this.#isInBody) return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out.`));
+      if (this.#isInBody) return Promise.reject(new Error(`The step "${name}" starts inside another step. Move it out.`));
       const key = keyOf(activityOf(this), this.owner, this.#unique("step", name));
       return activityOf(this).inCore(async () => {
         let record: StepRecord;

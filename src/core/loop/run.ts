@@ -393,7 +393,7 @@ export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
   return { token, prefix: "", path: "", runId, now, records, isKept: isKept(options) };
 }
 
-const readable = "left out, or used after memoryJournal(), fileJournal() or enableJournals()";
+const readable = "omitted until memoryJournal, fileJournal or enableJournals is called";
 
 function isKept({ journal, answers = {} }: SeamOptions): boolean {
   if (journal === undefined && Object.keys(answers).length === 0) return false;

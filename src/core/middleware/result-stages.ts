@@ -85,5 +85,5 @@ export function toTextOrNothing(answer: unknown): string | undefined {
 
 export function toText(answer: unknown): string {
   if (typeof answer === "string") return answer;
-  throw new TypeError("The stage must return a string.");
+  throw new TypeError("A stage of processResults must return a string.");
 }

@@ -40,7 +40,8 @@ export function structuredOutput<Output>(
   schema: StandardSchema<unknown, Output>,
   options: StructuredOutputOptions = {},
 ): StructuredOutput<Output> {
-  if (!isStandardSchema(schema)) throw invalidOption("structuredOutput.schema", "a Standard Schema, such as zod makes", schema);
+  if (!isStandardSchema(schema))
+    throw invalidOption("structuredOutput.schema", "a Standard Schema, such as a zod schema", schema);
   checkFields("structuredOutput", options, checks);
   const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";

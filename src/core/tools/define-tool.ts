@@ -31,7 +31,7 @@ export function assertTool(value: unknown): asserts value is Tool {
   if (edges.checkTool !== undefined) return edges.checkTool(value);
   const { name, description } = isRecord(value) ? value : {};
   if (typeof description !== "string" || typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
-    throw refuseTool(name, "has a wrong field");
+    throw refuseTool(name, "has an invalid field");
 }
 
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {

@@ -115,8 +115,8 @@ describe("toJsonSchema", () => {
       'must have the type "object", but has "string"',
     ],
     ["a dangling reference", { $ref: "#/$defs/a" }, 'refers to "#/$defs/a", which it does not contain'],
-    ["a list of values", { enum: ["a", 1] }, "must accept objects, but accepts other values only"],
-    ["a constant", { const: null }, "must accept objects, but accepts other values only"],
+    ["a list of values", { enum: ["a", 1] }, "must accept objects, but accepts only other values"],
+    ["a constant", { const: null }, "must accept objects, but accepts only other values"],
     ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
     ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value, or more than 1,000 levels"],
   ])("rejects %s", ([, schema, problem]) => {

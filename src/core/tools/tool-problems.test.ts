@@ -39,7 +39,7 @@ it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])
   "defineTool: refuses a tool with %o, even without the error explanations",
   ([fields]) => {
     leaveOut("checkTool");
-    expect(() => defineTool({ ...tool, ...fields } as never)).toThrow("has a wrong field");
+    expect(() => defineTool({ ...tool, ...fields } as never)).toThrow("has an invalid field");
     expect(defineTool(tool)).toBe(tool);
   },
 );

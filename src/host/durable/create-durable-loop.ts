@@ -44,7 +44,7 @@ const maxIdLength = 512;
 
 export function checkRunId(id: string, longest: number = maxIdLength): void {
   const isFit = isFilled(id) && id.length <= longest && !/[\0\p{Surrogate}]/u.test(id);
-  if (!isFit) throw invalidOption("id", `a string of 1 to ${longest} characters, without NUL and lone surrogates`, id);
+  if (!isFit) throw invalidOption("id", `a string of 1 to ${longest} characters without NUL characters or lone surrogates`, id);
 }
 
 export interface DefinedLoop<Input> {
@@ -145,7 +145,7 @@ class DurableVerbs {
     }
     const { state } = await this.#find(id);
     const received = state === "ended" ? "the id of a run with a result" : "the id of a live run";
-    throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result rejected", received });
+    throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result was rejected", received });
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {

@@ -154,7 +154,7 @@ export class EventWriter {
   }
 
   #refuseFenced(): void {
-    if (this.#isFenced) throw new Error("Another execution of this run has begun.");
+    if (this.#isFenced) throw new Error("Another execution of this run has begun, so this one stops.");
   }
 
   async #append(): Promise<void> {

@@ -37,7 +37,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   define<Input>(fields: DurableLoopFields<Input>, engineOf: (worker: Worker) => DurableEngine): DefinedLoop<Input> {
     checkLoopFields(fields);
     const { name } = fields;
-    if (this.loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
+    if (this.loops.has(name)) throw invalidOption("name", "a name that no other durable loop in this process has", name);
     if (this.#definesFirst && this.hasWorker)
       throw new Error(`Define the durable loop "${name}" before you call launchWorker().`);
     this.loops.set(name, fields as DurableLoopFields<Json>);

@@ -284,7 +284,7 @@ class RunBuilder {
     const parent = requireCount(line, "parent");
     const outer = this.#parts[parent];
     if (outer === undefined || parent >= requireCount(line, "run")) throw new TypeError('has no valid "parent"');
-    if (parts.outer !== undefined && parts.outer !== outer) throw new TypeError("has another parent than before");
+    if (parts.outer !== undefined && parts.outer !== outer) throw new TypeError("has a different parent than before");
     [parts.outer, parts.depth] = [outer, outer.depth + 1];
     if (parts.depth > maxNested) throw new TypeError(`has a nested run inside more than ${maxNested} calls`);
     return outer;

@@ -346,7 +346,7 @@ export function continuePast<Output, T extends Tool>(
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
       option: "runId",
-      expected: "another id",
+      expected: "a different id",
       received: "the id of the first run",
     });
   const { middleware = [] } = options;

@@ -224,7 +224,7 @@ export function compactMessages(options: CompactionOptions = {}): Compaction {
 function readOptions(options: CompactionOptions): Settings {
   checkFields("compactMessages", options, checks);
   const { when = 0.8, keep = 0.1, contextWindow, summarize = {}, native } = options;
-  if (isShare(when) === isShare(keep) && keep >= when) throw invalidOption("compactMessages.keep", "smaller than `when`", keep);
+  if (isShare(when) === isShare(keep) && keep >= when) throw invalidOption("compactMessages.keep", 'less than "when"', keep);
   return { when, keep, contextWindow, summarize, native };
 }
 
@@ -247,7 +247,8 @@ function thresholdFor(provider: Provider, settings: Settings): number | undefine
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
-  if (!isCompaction(given)) throw invalidOption("compactMessages().startWith()", "the `compaction` of a result", given);
+  if (!isCompaction(given))
+    throw invalidOption("compactMessages().startWith()", 'the "compaction" from the result of a run', given);
   const { summary, count, kept } = given;
   return { summary, count, kept };
 }
@@ -257,7 +258,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
-  throw invalidOption("compactMessages().startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
+  throw invalidOption("compactMessages().startWith()", 'the "compaction" from an earlier run of the same conversation', earlier);
 }
 
 function isNative({ compacts }: Provider, { native }: Settings): boolean {

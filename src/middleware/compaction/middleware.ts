@@ -174,7 +174,7 @@ async function compactNow(
 /** Checks a recorded compaction, because a saved journal may have been edited. */
 function checkRecorded(given: unknown, { state: { messages } }: Recorder): CompactedMessages {
   if (isCompaction(given) && fitsMessages(given, messages)) return given;
-  throw damaged("has a summary of other messages");
+  throw damaged("has a summary of different messages");
 }
 
 function damaged(problem: string): LoopError {

@@ -166,7 +166,7 @@ function endBy(stage: "input" | "output", record: GuardrailRecord, answer: Answe
 /** Reads recorded verdicts. Checks them, because a saved journal may have been edited. */
 function readRecords(value: unknown): readonly GuardrailRecord[] {
   if (Array.isArray(value) && value.every(isGuardrailRecord)) return value;
-  throw new LoopError("journal-damaged", { key: name, problem: "has an invalid record of a check" });
+  throw new LoopError("journal-damaged", { key: name, problem: "contains an invalid check verdict" });
 }
 
 function isGuardrailRecord(value: unknown): value is GuardrailRecord {

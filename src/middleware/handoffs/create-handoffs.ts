@@ -203,7 +203,7 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;
-  const expected = 'an array of tools, or of names in the "tools" of the run';
+  const expected = 'an array of tools, or of names from the "tools" of the run';
   const received = `an array with ${quote(cutText(missing, 60))}, which is not in "tools"`;
   throw new LoopError("invalid-option", { option: `agents.${name}.tools`, expected, received });
 }
@@ -215,5 +215,5 @@ function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySe
 
 function checkCount(messages: number | undefined): void {
   if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
-  throw invalidOption("createHandoffs().startWith()", "a number of messages", messages);
+  throw invalidOption("createHandoffs().startWith()", "a message count (a whole number of at least 0)", messages);
 }

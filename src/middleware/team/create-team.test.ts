@@ -114,7 +114,7 @@ describe("createTeam", () => {
     const lead = () => leadOf(task("writer", "One"), task("writer", "Two"), task("writer", "Three"));
     const done = { status: "completed", report: "Written." };
     const first = await runToolLoop({ provider: lead(), messages, ...team });
-    const reason = "writer has already been given its maximum of 2 tasks. Continue with the reports that you have.";
+    const reason = "writer has already received its maximum of 2 tasks. Continue with the reports that you have.";
     const expected = [done, done, { status: "tool_execution_failed", reason, tool_name: "writer" }];
     expect(reportsOf(first)).toEqual(expected);
     const second = await runToolLoop({ provider: lead(), messages, ...team });

@@ -218,9 +218,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
       tasks.delete(oldest);
     }
     if (!keys.has(key) && keys.size >= maxTasks)
-      throw new Error(
-        `${name} has already been given its maximum of ${maxTasks} tasks. Continue with the reports that you have.`,
-      );
+      throw new Error(`${name} has already received its maximum of ${maxTasks} tasks. Continue with the reports that you have.`);
     keys.add(key);
   };
 }

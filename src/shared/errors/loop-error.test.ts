@@ -52,7 +52,7 @@ describe("LoopError", () => {
     [
       "a journal with a different runId",
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
-      "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
+      "The journal was written by a different run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
     [
       "a journal that began with different messages",
@@ -62,7 +62,7 @@ describe("LoopError", () => {
     [
       "a decision about a call that is not among the waiting calls",
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision or a result. These calls wait: "c2", "c2/c3". Use one of these ids.',
+      'Call "c1" is not waiting for a decision or a result. Use the id of a waiting call: "c2", "c2/c3".',
     ],
     [
       "a decision passed when no call is waiting",
@@ -83,7 +83,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship". Wait until it ends. If it has ended, or its id belongs to another program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship". Wait until that process ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a journal that is locked by a process on another machine",
@@ -94,7 +94,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. Wait until it ends. If it has ended, or its id belongs to another program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. Wait until that process ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a file that cannot be a journal",
@@ -145,7 +145,7 @@ describe("LoopError", () => {
           { toolName: "x".repeat(100), kind: "removed" },
         ],
       }),
-      `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "allowToolChange".`,
+      `Recorded calls no longer fit their tools: "search" has a different type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "allowToolChange".`,
     ],
   ])("has a message about %s", ([, error, message]) => {
     expect(error.message).toBe(message);

@@ -204,7 +204,7 @@ export class FieldReader {
     const received = describeValue(this.fields[name]);
     return new LoopError("invalid-messages", {
       index: this.#index,
-      problem: `has a wrong field "${this.#field(name)}": it must be ${expected}, not ${received}`,
+      problem: `has an invalid field "${this.#field(name)}": it must be ${expected}, not ${received}`,
     });
   }
 

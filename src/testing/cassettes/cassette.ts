@@ -79,7 +79,8 @@ export function readCassette(text: string, name: string): ReadCassette {
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
   const provider = readHead(parseJson(head));
-  if (provider === undefined) throw new Error(`${name} is not a version ${version} cassette. Record it again with recordTo().`);
+  if (provider === undefined)
+    throw new Error(`The cassette${name} is not a version ${version} cassette. Record it again with recordTo().`);
   const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
@@ -87,7 +88,7 @@ export function readCassette(text: string, name: string): ReadCassette {
     // Request numbers must be consecutive. They repeat if two processes have written to the same cassette.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
-      throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
+      throw new Error(`The cassette${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
     else moments?.push(line);
   });
@@ -175,11 +176,11 @@ export function memoryCassette(text = ""): Cassette {
 export function toCassette(file: string | Cassette): Cassette {
   if (typeof file === "string" && file !== "") return fileCassette(file);
   if (isCassette(file)) return file;
-  throw invalidOption("file", "the path of a file, or a cassette", file);
+  throw invalidOption("file", "a file path or a cassette", file);
 }
 
 export function nameOf(file: string | Cassette): string {
-  return typeof file === "string" ? `The cassette ${file}` : "The cassette";
+  return typeof file === "string" ? ` ${file}` : "";
 }
 
 function isCassette(value: unknown): value is Cassette {
@@ -215,14 +216,16 @@ function openOwnFile(path: string, flags: number): number {
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = loader()("node:fs");
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
-    throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
+    throw new Error(
+      `${end.refused} is a symbolic link that belongs to another user. Remove it, or pass the path of the file itself.`,
+    );
   // Falls back to 0, because Windows has neither of these flags.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
     if (!facts.isFile()) throw new Error(`${path} is not a regular file. Pass the path of a regular file for the cassette.`);
     if (facts.nlink > 1)
-      throw new Error(`${path} has other hard links. Remove those links, or remove the file so that it is created again.`);
+      throw new Error(`${path} has other hard links. Remove those links, or remove the file so that it can be created again.`);
     tighten(facts, (mode) => fchmodSync(file, mode));
     return file;
   } catch (error) {

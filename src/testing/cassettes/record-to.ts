@@ -104,7 +104,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   #toWritten(chunk: unknown): ModelChunk {
     const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
     if (!isChunk(copy))
-      throw new TypeError("The provider streamed a value that is not a chunk, because it has no type or is not JSON.");
+      throw new TypeError('The provider streamed a value that is not a chunk, because it has no "type" or is not JSON.');
     const { stream, redact } = this.#tape;
     if (redact === undefined) return copy;
     const redacted: unknown = redact({ stream, chunk: copy });

@@ -47,7 +47,9 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
       throw toThrown(moment.error);
     case "left":
       if (!moment.waiting)
-        throw new Error("The recording of this stream ends here, because its reader stopped. Record it again to the end.");
+        throw new Error(
+          "The recording of this stream ends here, because its reader stopped reading. Record it again to the end.",
+        );
       return wasCut ? new Promise<void>(() => {}) : untilFired(call.signal);
     default:
       return assertNever(moment);
@@ -160,7 +162,9 @@ class Shelf {
   #explain(asked: RequestPrint, recordedTimes: number | undefined): Error {
     if (recordedTimes !== undefined) {
       const times = recordedTimes === 1 ? "once" : `${recordedTimes} times`;
-      return new Error(`${this.#name} contains this request ${times}, but it was sent once more. Record the run again.`);
+      return new Error(
+        `The cassette${this.#name} contains this request ${times}, but it was sent once more. Record the run again.`,
+      );
     }
     const [nearest] = [...this.#unplayed]
       .map(([index, { request }]) => ({ index, ...compare(asked, request) }))
@@ -168,14 +172,12 @@ class Shelf {
     if (nearest === undefined) return this.#runOut();
     const { index, words } = nearest;
     return new Error(
-      `${this.#name} does not contain this request. Compared with the nearest recorded request ${index} (counted from 0), ${words.join("; ")}. Record the run again, or replay in order with match: "order".`,
+      `The cassette${this.#name} does not contain this request. Compared with the nearest recorded request ${index} (counted from 0), ${words.join("; ")}. Record the run again, or replay in order with match: "order".`,
     );
   }
 
   #runOut(): Error {
     const count = this.#size === 1 ? "1 request" : `${this.#size} requests`;
-    return new Error(
-      `${this.#name} contains ${count}, which have all been replayed, but another request was sent. Record the run again.`,
-    );
+    return new Error(`The cassette${this.#name} contains ${count}, but more requests were sent. Record the run again.`);
   }
 }

@@ -50,7 +50,7 @@ const oddityNames = Object.keys(chatOddities) as readonly string[] as Choice;
 const checks = {
   answers: ["an array of messages or a function", (value: unknown) => Array.isArray(value) || isFunction(value)],
   oddities: [
-    'true, false, a number or a list such as ["null-ids"]',
+    'true, false, a number or an array such as ["null-ids"]',
     (value: unknown) => Array.isArray(value) || typeof value === "boolean" || typeof value === "number",
   ],
   clock: is.object,
@@ -60,7 +60,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
   if (kinds[kind].wires.chat === undefined) {
     throw invalidOption(
       "oddities",
-      `true, false or a number for "${kind}", because names are defined for Chat Completions only`,
+      `true, false or a number for "${kind}", because only Chat Completions has named oddities`,
       oddities,
     );
   }

@@ -45,7 +45,7 @@ function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefin
 
 const refusal = (current: number, limit: number) => ({
   status: "tool_execution_failed",
-  reason: `The nested run would be on level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
+  reason: `The nested run would be at level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
   tool_name: "down",
 });
 

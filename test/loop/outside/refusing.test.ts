@@ -70,7 +70,7 @@ describe("options.answers while a call waits for a result", () => {
       "a result for a call that already has one",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
-      'Call "call_i0_1" is not waiting for a decision or a result. These calls wait: "call_i0_0", "call_i0_2".',
+      'Call "call_i0_1" is not waiting for a decision or a result. Use the id of a waiting call: "call_i0_0", "call_i0_2".',
     ],
     [
       "a result for an unknown call",

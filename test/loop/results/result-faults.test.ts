@@ -37,11 +37,11 @@ describe("a failing stage of processResults", () => {
   });
 
   it.for<[what: string, results: ResultPipeline, message: string]>([
-    ["a number", { processor: () => 7 as never }, "results.processor: The stage must return a string."],
+    ["a number", { processor: () => 7 as never }, "results.processor: A stage of processResults must return a string."],
     [
       "undefined",
       { cacher: { threshold: 0, store: () => undefined as never } },
-      "results.cacher: The stage must return a string.",
+      "results.cacher: A stage of processResults must return a string.",
     ],
     [
       "an object without text",
