@@ -16,6 +16,13 @@ import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 const refusesUsage = /stream_options|include_usage/;
 
 /**
+ * Matches errors from services that know only the other field for the limit of the output: reasoning models of OpenAI, also behind a name of
+ * Azure that does not tell the model (github.com/lfnovo/open-notebook/issues/111), and older ones (github.com/BerriAI/litellm/issues/8855).
+ */
+const refusesField = /unsupported|not (?:supported|permitted)|unknown|unrecognized|unexpected/i;
+const limitFields = ["max_completion_tokens", "max_tokens"] as const;
+
+/**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
@@ -42,15 +49,22 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
-  let { includeUsage } = settings;
+  let { includeUsage, maxTokensField } = settings;
+  let isFieldReplaced = false;
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     let asksUsage = false;
+    let askedField = maxTokensField;
     return {
       open: async (signal) => {
         const report = reportTo(out);
-        const body = buildChatBody(fitMedia(request), { settings: { ...settings, includeUsage }, toMessages, report });
+        const body = buildChatBody(fitMedia(request), {
+          settings: { ...settings, includeUsage, maxTokensField },
+          toMessages,
+          report,
+        });
         asksUsage = "stream_options" in body;
+        askedField = maxTokensField;
         if (settings.includeUsage && !includeUsage)
           report({ by: "adapter", field: "includeUsage", action: "removed", reason: "unsupported" });
         call.sending?.(body, settings);
@@ -59,7 +73,15 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
       },
       reader: createChatReader(out, { words, thinkTags: settings.thinkTags, tail }),
       explain: explainLoss(tail, out),
-      adapt: ({ message }) => {
+      adapt: ({ code, message }) => {
+        if (code === "bad-request" && new RegExp(`\\b${askedField}\\b`).test(message) && refusesField.test(message)) {
+          // Another request may have replaced the field in the meantime.
+          if (maxTokensField !== askedField) return true;
+          if (isFieldReplaced) return false;
+          isFieldReplaced = true;
+          maxTokensField = limitFields.find((name) => name !== askedField) ?? askedField;
+          return true;
+        }
         if (!asksUsage || !refusesUsage.test(message)) return false;
         asksUsage = false;
         includeUsage = false;

@@ -3,7 +3,7 @@
 import { toProviderError } from "../errors/read-sdk-error.ts";
 import type { ProviderError } from "../../core/types/common.ts";
 import type { Message } from "../../core/types/message.ts";
-import type { ModelCall, ModelChunk, ModelRequest } from "../../core/types/provider.ts";
+import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, RequestChange } from "../../core/types/provider.ts";
 import { memoize } from "../promises.ts";
 import { createImageRemover, hasMedia } from "./fit-media.ts";
 import { isForced, toForcedText } from "../forced-choice.ts";
@@ -37,6 +37,29 @@ const imageRefusals: readonly RegExp[] = [
   // text-only server (github.com/FlashML-org/FreeToken/issues/272).
   /unknown variant .?image_url|image_url is only supported by certain|content part type for text-only server/i,
 ];
+
+/** Matches errors about a setting that the model does not support. */
+const settingRefusal = /unsupported|(?:not|n't) support|deprecated/i;
+
+/**
+ * The names of settings in such errors. OpenAI writes "Unsupported value: 'temperature' does not support 0.2 with this model", also for a
+ * deployment of Azure whose name does not tell the model (github.com/microsoft/vscode/issues/274315). LiteLLM writes "does not support
+ * parameters: ['temperature']" (github.com/kortix-ai/suna/issues/254).
+ */
+const settingNames: readonly (readonly [keyof ModelSettings, RegExp])[] = [
+  ["temperature", /\btemperature\b/i],
+  ["topP", /\btop_?p\b/i],
+  ["stopSequences", /['"`]stop(?:_?sequences)?['"`]|\b(?:parameter|model):? stop\b/i],
+  ["seed", /['"`]seed['"`]/i],
+];
+
+function findRefusedSettings(
+  { settings = {} }: ModelRequest,
+  { code, message }: ProviderError,
+): readonly (keyof ModelSettings)[] {
+  if (code !== "bad-request" || !settingRefusal.test(message)) return [];
+  return settingNames.flatMap(([name, pattern]) => (settings[name] !== undefined && pattern.test(message) ? [name] : []));
+}
 
 /** The messages whose reasoning a service has refused. */
 export interface RefusedReasoning {
@@ -75,8 +98,8 @@ interface Ports {
 /**
  * Returns a function that sends requests to a service. If the service refuses a forced call, the function retries once with the choice
  * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses
- * images, it retries once with text instead, unless an image is in a new user message. The function remembers these refusals for
- * later requests. An adapter may handle other refusals itself.
+ * images, it retries once with text instead, unless an image is in a new user message. If it refuses settings, such as the temperature, it
+ * retries without them. The function remembers these refusals for later requests. An adapter may handle other refusals itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,
@@ -87,7 +110,9 @@ export function createRefusalMemory(): (
   let refusesImages = false;
   const removeImages = createImageRemover();
   const refused = createRefusedReasoning();
-  const adapt = (request: ModelRequest, { code, message }: ProviderError, isOwn: boolean): boolean => {
+  const refusedSettings = new Set<keyof ModelSettings>();
+  const adapt = (request: ModelRequest, error: ProviderError, isOwn: boolean): boolean => {
+    const { code, message } = error;
     if (code === "request-changed") return !isOwn && refused.refuse(request.messages.filter(hasMetadata));
     if (!refusesImages && request.messages.some(hasMedia) && imageRefusals.some((text) => text.test(message))) {
       refusesImages = removeImages(request) !== undefined;
@@ -98,13 +123,20 @@ export function createRefusalMemory(): (
     return true;
   };
   return (request, ask, { call, out }) => {
+    let omitted: ReadonlySet<string> = refusedSettings;
+    const omit = (error: ProviderError): boolean => {
+      const found = findRefusedSettings(request, error).filter((name) => !omitted.has(name));
+      for (const name of found) refusedSettings.add(name);
+      return found.length > 0;
+    };
     const askAdapted = (): SdkAnswer => {
+      omitted = new Set(refusedSettings);
       const plain = withoutReasoning(request, refused);
       const report = reportTo(out);
       if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
       const shown = refusesImages && request.messages.some(hasMedia) ? removeImages(plain) : undefined;
       if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
-      const adapted = shown ?? plain;
+      const adapted = withoutSettings(shown ?? plain, refusedSettings, report);
       if (!refusesForced || !isForced(request.toolChoice)) return ask(adapted);
       report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
       return ask(withFreeChoice(adapted));
@@ -117,7 +149,7 @@ export function createRefusalMemory(): (
         if (signal.aborted) throw error;
         const refusal = toProviderError(error);
         const isAdapted = used.adapt?.(refusal) === true;
-        const mayAskAgain = isAdapted || adapt(request, refusal, used.adaptsReasoning === true);
+        const mayAskAgain = isAdapted || omit(refusal) || adapt(request, refusal, used.adaptsReasoning === true);
         // The service refused the request before the model read it, so the request cost nothing.
         if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
         if (!isAdapted) used = askAdapted();
@@ -126,6 +158,19 @@ export function createRefusalMemory(): (
     };
     return { open, reader: wrapReader(() => used.reader), explain: (error) => used.explain?.(error) ?? error };
   };
+}
+
+function withoutSettings(
+  request: ModelRequest,
+  refused: ReadonlySet<string>,
+  report: (change: RequestChange) => void,
+): ModelRequest {
+  const { settings = {} } = request;
+  const kept = Object.entries(settings).filter(([name, value]) => value === undefined || !refused.has(name));
+  if (kept.length === Object.keys(settings).length) return request;
+  for (const [field, value] of Object.entries(settings))
+    if (value !== undefined && refused.has(field)) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
+  return { ...request, settings: Object.fromEntries(kept) };
 }
 
 function hasMetadata(message: Message): boolean {

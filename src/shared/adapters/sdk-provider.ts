@@ -57,13 +57,14 @@ const tailLength = 100;
  */
 function watchCalls(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
   if (tools.length === 0 || toolChoice === "none") return reader;
-  const find = (wanted: string | undefined): ToolDefinition | undefined => tools.find(({ name }) => name === wanted);
+  const find: FindTool = (wanted) => tools.find(({ name }) => name === wanted);
   const texts = new TextWatch((name) => find(name) !== undefined);
   let hasCalls = false;
   const watch = (chunk: ModelChunk): ModelChunk => {
     texts.take(chunk);
     hasCalls ||= chunk.type === "call-start" || chunk.type === "call-ready";
-    if (chunk.type === "call-ready") return fitCall(chunk, find(chunk.name));
+    if (chunk.type === "call-start") return withPlainName(chunk, find);
+    if (chunk.type === "call-ready") return fitCall(withPlainName(chunk, find), find);
     const isLeak = chunk.type === "finish" && chunk.reason === "stop" && !hasCalls && texts.endWithCall();
     return isLeak ? { ...chunk, reason: "malformed-call" } : chunk;
   };
@@ -105,7 +106,16 @@ class TextWatch {
   }
 }
 
-function fitCall(chunk: CallReadyChunk, tool: ToolDefinition | undefined): CallReadyChunk {
+type FindTool = (name: string | undefined) => ToolDefinition | undefined;
+
+/** Removes the tokens of gpt-oss from a tool's name, such as "look<|channel|>commentary" (github.com/vllm-project/vllm/issues/32587). */
+function withPlainName<Chunk extends { readonly name: string }>(chunk: Chunk, find: FindTool): Chunk {
+  const name = chunk.name.replace(/<\|.*$/s, "").trim();
+  return name === chunk.name || find(chunk.name) !== undefined || find(name) === undefined ? chunk : { ...chunk, name };
+}
+
+function fitCall(chunk: CallReadyChunk, find: FindTool): CallReadyChunk {
+  const tool = find(chunk.name);
   if (tool === undefined || chunk.problem !== undefined) return chunk;
   const args = fitArguments(chunk.args, tool.inputSchema);
   return args === chunk.args ? chunk : { ...chunk, args };
