@@ -1,6 +1,6 @@
 // Measures how much each entry adds to a bundle, and the loop without the rest of its entry, minified and compressed with gzip. A size
 // includes everything that is imported, except peer dependencies and parts that are loaded later with `import()`. `--write` sets the
-// budget of a new entry to its size plus 10 %.
+// budget of a new entry to its size plus 10%.
 
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";

@@ -13,7 +13,7 @@ try {
   const report = await evaluate(support, { directory, limits: { maxCostUSD: 1 } });
   for (const { id, status, passed, failed, interval } of report.cases) {
     const [low, high] = interval.map((rate) => Math.round(100 * rate));
-    console.log(`${status} ${id}: ${passed} of ${passed + failed} trials, so ${low} to ${high} % pass`);
+    console.log(`${status} ${id}: ${passed} of ${passed + failed} trials, so ${low} to ${high}% pass`);
   }
   // #endregion run
   assert.equal(report.ok, false);

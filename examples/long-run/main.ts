@@ -96,7 +96,7 @@ console.log(result.text);
 console.log(`Tokens sent, estimated: ${sent[1].toLocaleString("en")} instead of ${sent[0].toLocaleString("en")}.`);
 console.log(`Largest request: ${sizes[1].toLocaleString("en")} instead of ${sizes[0].toLocaleString("en")} tokens.`);
 console.log(
-  `Compactions: ${compactions.length}. Kept of the possible prefix: ${(100 * (result.cache?.share ?? 0)).toFixed(1)} %.`,
+  `Compactions: ${compactions.length}. Kept of the possible prefix: ${(100 * (result.cache?.share ?? 0)).toFixed(1)}%.`,
 );
 
 assert.equal(result.text, before.text);

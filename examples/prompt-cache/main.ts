@@ -74,7 +74,7 @@ assert.deepEqual(careless.breaks.slice(0, 5), [
 ]);
 
 const shown = ({ cache, costUSD }: LoopResult): string =>
-  `${((cache?.share ?? 0) * 100).toFixed(1)} % of the prefix kept, ${cache?.savedUSD?.toFixed(4)} USD saved, ${costUSD?.toFixed(4)} USD paid`;
+  `${((cache?.share ?? 0) * 100).toFixed(1)}% of the prefix kept, ${cache?.savedUSD?.toFixed(4)} USD saved, ${costUSD?.toFixed(4)} USD paid`;
 console.log(`with care:    ${shown(careful.result)}`);
 console.log(`without care: ${shown(careless.result)}`);
 assert.ok((careful.result.cache?.savedUSD ?? 0) > (careless.result.cache?.savedUSD ?? 0));

@@ -40,7 +40,7 @@ interface EvalsEntry {
   simulateUser(options: SimulatedUserOptions, trial?: Pick<evals.Trial, "options">): Promise<evals.SimulatedTalk>;
   evalMatchers: typeof evals.evalMatchers; // expect.extend(evalMatchers): toHaveCalled(tool, args?), toEndAs(ending), toStayWithin({ iterations, toolCalls, tokens, costUSD, durationMs })
   toHarnessResult(result: LoopResult): HarnessResult; // for createHarness of vitest-evals
-  wilsonInterval(passed: number, trials: number): readonly [low: number, high: number]; // 95 %
+  wilsonInterval(passed: number, trials: number): readonly [low: number, high: number]; // 95%
   passAtK(passed: number, trials: number, k: number): number | undefined; // one of k trials passes
   passHatK(passed: number, trials: number, k: number): number | undefined; // all of k trials pass
   mcNemarTest(worse: number, better: number): number; // the exact two-sided p-value

@@ -67,7 +67,7 @@ const labelled: readonly LabelledAnswer[] = [
 ];
 // #region agreement
 const { agreement, kappa, disagreements } = await clear.agreement(labelled);
-console.log(`agrees with people in ${Math.round(100 * agreement)} %, kappa ${kappa}`);
+console.log(`agrees with people in ${Math.round(100 * agreement)}%, kappa ${kappa}`);
 for (const { example, reason } of disagreements) console.log(example.answer, reason);
 // #endregion agreement
 assert.equal(agreement, 0.5);

@@ -48,7 +48,7 @@ export class CliError extends Error {
 }
 
 export function wrongUsage(message: string): CliError {
-  return new CliError(`${message} Run \`npx turnwright --help\` for the usage.`, 2);
+  return new CliError(`${message} Run \`npx turnwright --help\` for help.`, 2);
 }
 
 /** Returns any thrown value's message, without its last full stop. */

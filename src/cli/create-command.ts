@@ -6,10 +6,10 @@ import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./c
 
 export const templates = {
   "chat-page": "a page with React and useChat, and its server",
-  "terminal-agent": "an agent for the files of a folder, in the terminal",
-  bot: "a bot for chat rooms, with Telegram",
+  "terminal-agent": "a terminal agent that works on the files in a folder",
+  bot: "a chat room bot for Telegram",
   worker: "workers on Postgres that take over each other's jobs",
-  "tool-tests": "two tools, with tests of the tools and of whole runs",
+  "tool-tests": "two tools, with tests for the tools and for whole runs",
 } as const;
 
 type Template = keyof typeof templates;
@@ -80,7 +80,7 @@ async function toManifest(files: ReadonlyMap<string, string>, name: string, pack
 
 /** Throws if npm would refuse the name, because it is invalid or belongs to one of the package's own dependencies. */
 function checkName(name: string, dependencies: Readonly<Record<string, string>>): void {
-  const advice = "Pass another folder, or a name with --name.";
+  const advice = "Choose a different folder, or pass a name with --name.";
   if (Object.hasOwn(dependencies, name))
     throw wrongUsage(`The project cannot be called "${name}", because it uses the package of that name. ${advice}`);
   const isValid = name.length <= 214 && /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name);

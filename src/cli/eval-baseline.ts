@@ -55,11 +55,11 @@ async function readBaseline(path: string, given: string): Promise<readonly EvalR
   const stored: unknown = parseJson(await readFile(path, "utf8"));
   const reports: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
   if (!reports.every(isReport))
-    throw new CliError(`${given} is no report of an evaluation. Pass a report.json, or a file of --save-baseline.`);
+    throw new CliError(`${given} is not an evaluation report. Pass a report.json, or a file written by --save-baseline.`);
   const incomplete = reports.filter(isIncomplete).map(({ name }) => name);
   if (incomplete.length > 0)
     throw new CliError(
-      `${given} cannot be a baseline: ${joinTexts(incomplete)} ended before all trials. Evaluate that version again to its end.`,
+      `${given} cannot be used as a baseline: ${joinTexts(incomplete)} ended before all trials had run. Evaluate that version again to the end.`,
     );
   return reports.map((report) => movePaths(report, (own) => resolve(dirname(path), own)));
 }
@@ -137,7 +137,7 @@ async function findCommit(against: string, cwd: string): Promise<string> {
   try {
     return await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${against}^{commit}`], cwd);
   } catch (error) {
-    throw new CliError(`${against} is neither a file nor a commit of git.`, 2, { cause: error });
+    throw new CliError(`${against} is neither a file nor a git commit.`, 2, { cause: error });
   }
 }
 
@@ -148,7 +148,7 @@ async function git(args: readonly string[], cwd: string): Promise<string> {
     const { stdout } = await run("git", [...args], { cwd });
     return stdout.trim();
   } catch (error) {
-    throw new CliError(`git ${args[0] ?? ""} has failed: ${messageOf(error)}.`, 1, { cause: error });
+    throw new CliError(`git ${args[0] ?? ""} failed: ${messageOf(error)}.`, 1, { cause: error });
   }
 }
 

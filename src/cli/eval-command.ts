@@ -69,7 +69,7 @@ function catchStrays(io: CliIO): readonly string[] {
     const place = trial === undefined ? `outside of trials${meanwhile}` : `after the end of the trial ${trial.id}`;
     const stray = `${toPlainError(error).message} (${place})`;
     strays.push(stray);
-    io.note(`Nobody has caught an error: ${stray}`);
+    io.note(`An error was not caught: ${stray}`);
   });
   return strays;
 }
@@ -92,7 +92,7 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
     return { ...job, options: { ...job.options, only } };
   });
   const missing = cases.find((id) => !known.flat().includes(id));
-  if (missing !== undefined) throw wrongUsage(`There is no case "${missing}" (cases: ${known.flat().join(", ")}).`);
+  if (missing !== undefined) throw wrongUsage(`There is no case "${missing}" (known cases: ${known.flat().join(", ")}).`);
   return chosen.filter(({ options }) => options.only.length > 0);
 }
 
@@ -228,9 +228,11 @@ async function showPage({ evaluation, options }: Job, { report, comparison, io }
   if (comparison !== undefined) await writePrivate(path, renderEvalPage(report, { comparison, folder }));
   io.out(`Page: ${relative(io.cwd, path)}`);
   if (report.ended !== "complete" && replay === undefined)
-    io.out("Go on with --resume: the trials that have ended do not run again.");
+    io.out("Continue with --resume: the trials that have ended do not run again.");
   if (report.totals.failed > 0 && replay === undefined)
-    io.out("Check the failed trials again at no cost with --replay, or go on with the model with --from i1.");
+    io.out(
+      "Check the failed trials again at no cost with --replay, or continue with the model from an iteration, such as --from i1.",
+    );
 }
 
 async function writeReports({ reports, comparisons }: Results, settings: EvalSettings, io: CliIO): Promise<void> {
@@ -249,7 +251,7 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
   try {
     await appendFile(summary, toMarkdownReport(reports, options));
   } catch (error) {
-    io.note(`The summary of the job cannot be written: ${messageOf(error)}.`);
+    io.note(`The job summary cannot be written: ${messageOf(error)}.`);
   }
 }
 
@@ -272,7 +274,11 @@ function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped
   if (isStopped) throw new CliError("Stopped.");
   if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside of trials: ${strays[0]}`);
   if (!isCompared) throwFor("failed", reports, ({ ok }) => !ok);
-  throwFor("had errors, or ended before all trials", reports, ({ ended, totals }) => ended !== "complete" || totals.errors > 0);
+  throwFor(
+    "had errors, or ended before all trials had run",
+    reports,
+    ({ ended, totals }) => ended !== "complete" || totals.errors > 0,
+  );
   // If all trials of the other version failed with errors, for example without an API key, nothing was compared, so the command fails.
   throwFor("no case could be compared", comparisons, ({ passRate }) => passRate.before === undefined);
   throwFor("worse than before", comparisons, ({ isWorse }) => isWorse);

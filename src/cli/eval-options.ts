@@ -123,7 +123,7 @@ interface Demand {
 const isCount: Demand = { text: "a whole number of at least 1", fits: (value) => Number.isInteger(value) && value >= 1 };
 const isRate: Demand = { text: "a number above 0 and at most 1", fits: (value) => value > 0 && value <= 1 };
 const isCertainty: Demand = {
-  text: "a certainty from 0.5 to 1, such as 0.95, or have no value (0.997)",
+  text: "a certainty from 0.5 to 1, such as 0.95 (default: 0.997)",
   fits: (value) => value >= 0.5 && value <= 1,
 };
 const isShare: Demand = { text: "a number from 0 to 1", fits: (value) => value >= 0 && value <= 1 };

@@ -47,7 +47,7 @@ const fromLog = ["messages", "answers", "resume"] as const;
 async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
   if (module === undefined) return {};
   const { options, ignored } = await loadModule(module, io.cwd, facts);
-  if (ignored.length > 0) io.note(`Ignores ${ignored.join(", ")} of ${module}: the new run takes them from the log.`);
+  if (ignored.length > 0) io.note(`Ignoring ${ignored.join(", ")} from ${module}: the new run takes them from the log.`);
   return options;
 }
 
@@ -61,7 +61,7 @@ async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promi
   const options: unknown = typeof exported === "function" ? await callFactory(exported as Factory, given, facts) : exported;
   if (isRecord(options)) {
     if (facts.model !== undefined && options === exported && options["provider"] !== undefined)
-      throw wrongUsage(`--model does not change the provider of ${given}. Export a function that gets { model }.`);
+      throw wrongUsage(`--model does not change the provider of ${given}. Export a function that takes { model }.`);
     const own = Object.fromEntries(Object.entries(options).filter(([name]) => !fromLog.some((one) => one === name)));
     return { options: own, ignored: fromLog.filter((name) => name in options || name in loaded) };
   }
@@ -76,7 +76,7 @@ async function callFactory(factory: Factory, given: string, facts: ModuleFacts):
   try {
     return await factory(facts);
   } catch (error) {
-    throw new CliError(`The function of ${given} has failed: ${messageOf(error)}.`, 1, { cause: error });
+    throw new CliError(`The function in ${given} failed: ${messageOf(error)}.`, 1, { cause: error });
   }
 }
 
@@ -186,11 +186,11 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
   };
   const out = await chooseOut(source, values.out, io.cwd);
   const repeated =
-    iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
+    iteration === 0 ? "Repeats no iterations, and starts" : `Repeats iterations 0 to ${iteration - 1}, then continues`;
   io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
     io.note(
-      `These tools have no code, so a call to one of them suspends the run: ${missing.join(", ")}. Provide them with --module.`,
+      `The code of these tools is missing, so a call to one of them suspends the run: ${missing.join(", ")}. Provide them with --module.`,
     );
   events.on("iteration-end", (event) => noteIteration(event, io));
   const totals = new LiveTotals(events);

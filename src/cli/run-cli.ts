@@ -18,7 +18,7 @@ const templateLines = Object.entries(templates)
 const usages: { readonly [Name in "create" | "eval" | "inspect" | "export" | "rerun"]: Usage } = {
   create: {
     forms: ["create [template] [folder] [--name my-app]"],
-    text: `create makes a project that starts offline, and goes live with a key. The templates:
+    text: `create makes a project that starts offline, and goes live once it has a key. Templates:
 ${templateLines}
   --name <name>       the name in package.json. Default: the name of the folder`,
   },
@@ -53,28 +53,29 @@ fileJournal, or a folder with such files.
       "eval [files...] --replay [--trial id] [--from i3]",
       "eval [files...] --trial id --save-test test",
     ],
-    text: `eval runs evaluations: what files such as support.eval.mjs export from defineEvaluation.
-Without files, those below this folder. Failed trials keep their files in .turnwright/evals.
+    text: `eval runs the evaluations that files such as support.eval.mjs export (see defineEvaluation).
+Without files, it runs those in this folder and below. Failed trials keep their files in
+.turnwright/evals.
   --trials <number>   the number of trials of each case
   --case <id>         only this case. Repeat it for several cases
   --pass-rate <share> the share of trials that must pass, such as 0.8
-  --stop-early [share] stop the trials of a case when its outcome is certain to this share,
-                      such as 0.95. Default: 0.99
-  --max-cost <USD>    stop when all evaluations together, also those of --against, have cost this
-                      amount. They run one after another, and each gets what is left
+  --stop-early [share] stop the trials of a case when its outcome is this certain, such as
+                      0.95. Default: 0.997
+  --max-cost <USD>    stop when all evaluations together, including those of --against, have cost
+                      this amount. They run one after another, and each gets what is left
   --concurrency <n>   the number of trials that run at the same time
-  --model <name>      the model. Evaluations get it as trial.model
-  --keep <which>      keep the files of all trials, or of failed ones
-  --directory <path>  the folder for the files of trials
-  --resume            go on after a stop or a crash: trials that have ended count, and do not run again
-  --replay            play kept trials again, at no cost for the model, and check them
-  --trial <id>        play only this kept trial, such as refund/2. Repeat it for several trials
-  --from <iteration>  play kept trials, and go on with the model from this iteration, such as i3
+  --model <name>      the model, which evaluations get as trial.model
+  --keep <which>      all or failed: the trials whose files are kept
+  --directory <path>  the folder for the files of the trials
+  --resume            continue after a stop or a crash: trials that have ended count, and do not run again
+  --replay            replay kept trials without any model cost, and check them again
+  --trial <id>        replay only this kept trial, such as refund/2. Repeat it for several trials
+  --from <iteration>  replay kept trials, and continue with the model from this iteration, such as i3
   --save-test <dir>   write a test for each kept trial, with the recording of the model
-  --runner <name>     the runner of these tests: vitest or node:test. Default: by package.json
-  --against <version> compare with a commit such as main, whose evaluations run in a worktree of
-                      git, or with a stored report. Cases may then fail as before
-  --max-drop <share>  by how much the pass rate may be lower. Default: 0.05
+  --runner <name>     the runner of these tests: vitest or node:test. Default: read from package.json
+  --against <version> compare with a commit such as main, whose evaluations run in a git worktree,
+                      or with a stored report. Cases that failed before may then fail again
+  --max-drop <share>  how much lower the pass rate may be. Default: 0.05
   --save-baseline <path>  store the reports for a later --against
   --markdown <path>   write a report for a pull request. In GitHub Actions, the job gets it too
   --junit <path>      write a report for CI systems
@@ -85,7 +86,7 @@ Without files, those below this folder. Failed trials keep their files in .turnw
 const generalOptions = `  -h, --help          show this help, or the help of a command
   -v, --version       show the version`;
 
-const exitCodes = "Exit codes: 0 for success, 1 for a problem, 2 for wrong usage.";
+const exitCodes = "Exit codes: 0 for success, 1 for a problem, 2 for incorrect usage.";
 
 interface Command {
   readonly run: (args: readonly string[], io: CliIO) => Promise<void>;

@@ -85,10 +85,10 @@ function hasOtherCalls({ left, right, calls }: ComparedIteration): boolean {
 
 function describeIteration(compared: ComparedIteration): string {
   const [removed, added] = [namesOf(compared, "removed"), namesOf(compared, "added")];
-  if (removed !== "" && removed === added) return `other arguments: ${added}`;
-  if (removed !== "" && added !== "") return `another call: ${removed} → ${added}`;
-  if (added !== "") return `one more call: ${added}`;
-  return removed === "" ? describeOutput(compared) : `no call: ${removed}`;
+  if (removed !== "" && removed === added) return `different arguments: ${added}`;
+  if (removed !== "" && added !== "") return `different call: ${removed} → ${added}`;
+  if (added !== "") return `extra call: ${added}`;
+  return removed === "" ? describeOutput(compared) : `missing call: ${removed}`;
 }
 
 function namesOf({ calls }: ComparedIteration, kind: "added" | "removed" | "changed"): string {
@@ -100,17 +100,17 @@ function describeOutput(compared: ComparedIteration): string {
   const { left, right, isOutputSame } = compared;
   if (left === undefined || right === undefined) return `only ${right === undefined ? "before" : "after"}`;
   const changed = namesOf(compared, "changed");
-  if (changed !== "") return `another result: ${changed}`;
-  if (left.status !== right.status) return `another end: ${left.status} → ${right.status}`;
-  return isOutputSame ? "another request" : describeWords(left.output?.text ?? "", right.output?.text ?? "");
+  if (changed !== "") return `different result: ${changed}`;
+  if (left.status !== right.status) return `different ending: ${left.status} → ${right.status}`;
+  return isOutputSame ? "different request" : describeWords(left.output?.text ?? "", right.output?.text ?? "");
 }
 
 /** Returns the parts of both strings around their first difference. */
 function describeWords(left: string, right: string): string {
-  if (left === right) return "other reasoning";
+  if (left === right) return "different reasoning";
   let same = 0;
   while (left[same] === right[same]) same += 1;
-  return `other words: ${cutText(left, same)} → ${cutText(right, same)}`;
+  return `different text: ${cutText(left, same)} → ${cutText(right, same)}`;
 }
 
 const charsBefore = 20;

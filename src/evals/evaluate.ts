@@ -133,7 +133,7 @@ function findUncounted({ cases }: EvalReport, { maxCostUSD, maxTokens }: EvalLim
   const isCounted = judged.length === 0 || judged.some(({ endings }) => endings.length > 0);
   if (isCounted || (maxCostUSD ?? maxTokens) === undefined) return [];
   return [
-    "No trial has run the loop with trial.options, so no tokens and costs are counted, and limits.maxCostUSD and limits.maxTokens have no effect.",
+    "No trial has passed trial.options to the loop, so tokens and costs are not counted, and limits.maxCostUSD and limits.maxTokens have no effect.",
   ];
 }
 

@@ -88,7 +88,7 @@ export const evalMatchers: MatcherFunctions = {
     const names = Object.keys(bounds) as (keyof RunBounds)[];
     const unknown = names.find((name) => !Object.hasOwn(values, name));
     if (unknown !== undefined)
-      throw new TypeError(`toStayWithin has no bound "${unknown}". Use one of these: ${Object.keys(values).join(", ")}.`);
+      throw new TypeError(`toStayWithin has no bound "${unknown}". Use one of these bounds: ${Object.keys(values).join(", ")}.`);
     const show = (name: keyof RunBounds, value: number | undefined): string => {
       if (value === undefined) return "unknown";
       return name === "costUSD" ? formatUSD(value) : name === "durationMs" ? formatMs(value) : String(value);

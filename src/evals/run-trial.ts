@@ -122,7 +122,7 @@ class Watch {
   }
 
   readonly onMissing = (difference: string): void => {
-    this.missing ??= `The replay cannot go on: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. Evaluate the case again, or go on with the model with --from i${this.iteration} (the option replay.from). ${difference}`;
+    this.missing ??= `The replay cannot continue: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. Evaluate the case again, or continue with the model with --from i${this.iteration} (the option replay.from). ${difference}`;
   };
 
   /** Wraps a provider, and notes the question that it gets. */
@@ -227,7 +227,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   let stray: string | undefined;
   const fail = (error: unknown): boolean => {
     if (deadline.isOver) return false;
-    stray ??= `Nobody has caught the error "${toPlainError(error).message}". Await each promise, or handle its error.`;
+    stray ??= `The error "${toPlainError(error).message}" was not caught. Await each promise, or handle its error.`;
     scope.cancel({ kind: "kill" });
     return true;
   };
@@ -273,7 +273,7 @@ function withMistakes(judged: Judged, watch: Watch, from: number | undefined): J
 }
 
 function findMistake({ result }: Judged, { prepared, endings, iteration }: Watch, from = 0): string | undefined {
-  if (prepared > endings.length) return "A run has not ended yet. Await it in the function run, and return its result.";
+  if (prepared > endings.length) return 'A run has not ended yet. Await it in the function "run", and return its result.';
   if (endings.length > 0 && iteration < from)
     return `The run has ended before iteration ${from}: it has ${countThings(iteration + 1, "iteration")}, counted from 0. Use at most --from i${iteration} (the option replay.from).`;
   if (endings.length > 0 || !isRecord(result) || !isRecord(result["reason"]) || typeof result["runId"] !== "string")

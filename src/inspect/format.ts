@@ -31,9 +31,9 @@ export function formatUSD(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** Returns a percentage with three significant digits, as in "59.8 %" and "4.25 %". */
+/** Returns a percentage with three significant digits, as in "59.8%" and "4.25%". */
 export function formatShare(share: number): string {
-  return `${Number((100 * share).toPrecision(3))} %`;
+  return `${Number((100 * share).toPrecision(3))}%`;
 }
 
 /** Returns the time in ISO 8601, or the number itself if it is not a valid time. */

@@ -209,7 +209,7 @@ function readPatterns(
     if (compiled !== undefined) patterns.set(expression, compiled);
     else if (slowPatterns === "refused") {
       return {
-        problem: `has the pattern ${shown}, which cannot run in linear time: remove look-around, back references and more than 1,000 repetitions`,
+        problem: `has the pattern ${shown}, which cannot run in linear time: remove lookaround, backreferences and more than 1,000 repetitions`,
       };
     }
   }

@@ -61,7 +61,7 @@ export function parseLinearRegExp(expression: string, flags: string): WrittenReg
   if (regExp !== undefined) return { kind: "compiled", regExp };
   return {
     kind: "refused",
-    problem: "cannot be run in linear time: remove look-around and back references, and use at most 1,000 repetitions",
+    problem: "cannot be run in linear time: remove lookaround and backreferences, and use at most 1,000 repetitions",
   };
 }
 

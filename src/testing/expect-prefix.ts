@@ -41,7 +41,7 @@ function nothingCompared(requests: number): string {
 }
 
 function toPercent(share: number): string {
-  return `${Math.floor(share * 1_000) / 10} %`;
+  return `${Math.floor(share * 1_000) / 10}%`;
 }
 
 function describeBreak({ iteration, cause, keptBytes, lostBytes }: PromptCacheBreak): string {

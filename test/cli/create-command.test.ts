@@ -25,7 +25,7 @@ const pins: Versions = {
   turnwright: own.version ?? "",
 };
 
-const usage = "Run `npx turnwright --help` for the usage.";
+const usage = "Run `npx turnwright --help` for help.";
 
 describe("turnwright create", () => {
   it.for(names)("%s: writes a project with the exact versions that this repository uses", async (name) => {

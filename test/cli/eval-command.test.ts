@@ -96,7 +96,7 @@ describe("turnwright eval", () => {
     ]);
     expect(notes[0]).toMatch(/^1\/1 ✓ a\/1 · .* · \$0\.5000$/);
     expect(out.join("\n")).toMatch(
-      /^other passed: 1 of 1 case passed\n {2}case {2}status .*\n {2}a {5}passed {2}1\/1 .*\nTrials: 1 of 1 passed, 100 % \(20.7 % to 100 %\)\n100 tokens · \$0.5000 · .*\nPage: \.turnwright\/evals\/other\/report\.html\nsupport passed: 2 of 2 cases passed\n/,
+      /^other passed: 1 of 1 case passed\n {2}case {2}status .*\n {2}a {5}passed {2}1\/1 .*\nTrials: 1 of 1 passed, 100% \(20.7% to 100%\)\n100 tokens · \$0.5000 · .*\nPage: \.turnwright\/evals\/other\/report\.html\nsupport passed: 2 of 2 cases passed\n/,
     );
     expect(readReport(folder).ok).toBe(true);
   });
@@ -116,7 +116,7 @@ describe("turnwright eval", () => {
     );
     expect(markdown).toContain("- `refund/2` `right`: `said No.`");
     expect(summary).toBe(`Earlier steps\n${markdown}`);
-    expect(xml).toContain('<failure message="1 of 3 trials failed (33.3 %)">');
+    expect(xml).toContain('<failure message="1 of 3 trials failed (33.3%)">');
     // The page may be moved without the pages of the trials.
     expect(html).not.toMatch(/href=/);
     expect(html).toContain("<code>../.turnwright/evals/support/cases/refund/2/page.html</code>");
@@ -137,7 +137,7 @@ describe("turnwright eval", () => {
     takeRuns();
     const stopped = await runCommand(folder, ["eval", "--trials=4", "--concurrency=1", "--max-cost=1.2"]);
     expect([stopped.exitCode, takeRuns().length]).toEqual([1, 3]);
-    expect(stopped.out).toContain("Go on with --resume: the trials that have ended do not run again.");
+    expect(stopped.out).toContain("Continue with --resume: the trials that have ended do not run again.");
     const resumed = await runCommand(folder, ["eval", "--trials=4", "--concurrency=1", "--resume"]);
     expect([resumed.exitCode, takeRuns()]).toEqual([
       0,
@@ -146,7 +146,7 @@ describe("turnwright eval", () => {
         ["hello/4", undefined, false],
       ],
     ]);
-    expect(resumed.out).toContainEqual(expect.stringMatching(/ · 2 trials from before$/));
+    expect(resumed.out).toContainEqual(expect.stringMatching(/ · 2 trials carried over$/));
     expect(readReport(folder)).toMatchObject({ resumed: 2, totals: { passed: 4, costUSD: 2 } });
   });
 
@@ -225,9 +225,9 @@ describe("turnwright eval", () => {
     expect(notes.some((note) => note.startsWith("main: 4/4 ✓ "))).toBe(true);
     expect(out.join("\n")).toContain("Worse than before: the pass rate is lower by more than 5 points.");
     expect(out.join("\n")).toMatch(
-      /refund {2}worse {2}passed 2\/2 → failed 1\/2 {2}iteration 1: another call: refund → lookup \(refund\/1 and refund\/2\)/,
+      /refund {2}worse {2}passed 2\/2 → failed 1\/2 {2}iteration 1: different call: refund → lookup \(refund\/1 and refund\/2\)/,
     );
-    expect(readFileSync(join(app, "a.md"), "utf8")).toContain("iteration 1: another call: refund → lookup");
+    expect(readFileSync(join(app, "a.md"), "utf8")).toContain("iteration 1: different call: refund → lookup");
     expect(readFileSync(join(app, ".turnwright/evals/support/report.html"), "utf8")).toContain("refund → lookup");
     // Only the current version writes to the summary.
     expect(readFileSync(join(folder, "s.md"), "utf8").match(/^## /gm)).toHaveLength(2);
@@ -255,7 +255,7 @@ describe("turnwright eval", () => {
     const late = await runCommand(folder, ["eval", "--against", "main", "--concurrency", "1", "--junit", "a.xml"], stopAt("1/2"));
     expect([late.exitCode, late.out[0]]).toEqual([
       1,
-      "support failed: 1 of 2 cases passed, ended before all trials (it was stopped)",
+      "support failed: 1 of 2 cases passed, ended before all trials had run (it was stopped)",
     ]);
     expect(readFileSync(join(folder, "a.xml"), "utf8")).toContain('tests="2" failures="0" errors="1"');
     expect([git(folder, "worktree", "list").trim().split("\n").length, readdirSync(temporary)]).toEqual([1, []]);
@@ -272,13 +272,13 @@ describe("turnwright eval", () => {
     const { exitCode, out } = await runCommand(folder, ["eval", "b.eval.mjs", "--against", "moved/base/base.json"]);
     expect([exitCode, out.at(-3)]).toEqual([
       1,
-      "  refund  worse  passed 1/1 → failed 0/1  iteration 1: another call: refund → lookup (refund/1 and refund/1)",
+      "  refund  worse  passed 1/1 → failed 0/1  iteration 1: different call: refund → lookup (refund/1 and refund/1)",
     ]);
     // A case that failed before may fail again.
     await runCommand(folder, ["eval", "b.eval.mjs", "--save-baseline", "base.json"]);
     const better = await runCommand(folder, ["eval", "support.eval.mjs", "--against", "base.json", "--directory", "other"]);
     expect(better.out.join("\n")).toContain(
-      "refund  better  failed 0/1 → passed 1/1  iteration 1: another call: lookup → refund",
+      "refund  better  failed 0/1 → passed 1/1  iteration 1: different call: lookup → refund",
     );
     expect((await runCommand(folder, ["eval", "b.eval.mjs", "--against", "base.json"])).exitCode).toBe(0);
   });
@@ -302,7 +302,7 @@ describe("turnwright eval", () => {
     expect([against.exitCode, against.notes]).toEqual([
       1,
       [
-        "turnwright: cut/support/report.json cannot be a baseline: support ended before all trials. Evaluate that version again to its end.",
+        "turnwright: cut/support/report.json cannot be used as a baseline: support ended before all trials had run. Evaluate that version again to the end.",
       ],
     ]);
   });
@@ -325,7 +325,10 @@ describe("turnwright eval", () => {
     const blind = await runCommand(folder, ["eval", "support.eval.mjs", "--against", "bad.json", "--save-baseline", "good.json"]);
     expect([blind.exitCode, blind.notes.at(-1)]).toEqual([1, "turnwright: support: no case could be compared."]);
     const broken = await runCommand(folder, ["eval", "bad.eval.mjs", "--against", "good.json"]);
-    expect([broken.exitCode, broken.notes.at(-1)]).toEqual([1, "turnwright: support: had errors, or ended before all trials."]);
+    expect([broken.exitCode, broken.notes.at(-1)]).toEqual([
+      1,
+      "turnwright: support: had errors, or ended before all trials had run.",
+    ]);
   });
 
   it("shares the maximum cost among all evaluations", async () => {
@@ -368,7 +371,7 @@ describe("turnwright eval", () => {
     ["a missing file", ["no.eval.mjs"], 2, "There is no file no.eval.mjs."],
     ["a file without an evaluation", ["none.mjs"], 1, "none.mjs exports no evaluation."],
     ["two evaluations with the same name", ["support.eval.mjs", "twin.mjs"], 1, 'Two evaluations are named "support".'],
-    ["an unknown case", ["--case", "x"], 2, 'There is no case "x" (cases: refund, hello).'],
+    ["an unknown case", ["--case", "x"], 2, 'There is no case "x" (known cases: refund, hello).'],
     ["trials that were not kept", ["--replay"], 1, "No trial was kept."],
     ["an unknown trial", ["--trial", "refund/9"], 2, 'The trial "refund/9" was not kept (kept trials: none).'],
     ["an invalid number", ["--trials", "0"], 2, '--trials is "0", but must be a whole number of at least 1.'],
@@ -395,11 +398,11 @@ describe("turnwright eval", () => {
       "an invalid certainty",
       ["--stop-early", "0.2"],
       2,
-      '--stop-early is "0.2", but must be a certainty from 0.5 to 1, such as 0.95, or have no value (0.997).',
+      '--stop-early is "0.2", but must be a certainty from 0.5 to 1, such as 0.95 (default: 0.997).',
     ],
     ["an unknown runner", ["--save-test", "a", "--runner", "jest"], 2, '--runner is "jest", but must be vitest or node:test.'],
-    ["an unknown version", ["--against=--all"], 2, "is neither a file nor a commit of git"],
-    ["a file that is not a report", ["--against", "none.mjs"], 1, "none.mjs is no report of an evaluation."],
+    ["an unknown version", ["--against=--all"], 2, "is neither a file nor a git commit"],
+    ["a file that is not a report", ["--against", "none.mjs"], 1, "none.mjs is not an evaluation report."],
   ])("prints a message for %s, and runs nothing", async ([, args, exitCode, message]) => {
     const folder = makeCliFolder();
     mkdirSync(join(folder, "empty"));

@@ -48,14 +48,14 @@ export const others = { name: "others", cases: [{ id: "a" }], run: () => "a".rep
   const { exitCode, out, notes } = await runProcess(folder, ["eval", "--markdown", "a.md"]);
   expect(exitCode).toBe(1);
   expect(out).toContain("others passed: 1 of 1 case passed");
-  expect(notes).toContain("Nobody has caught an error: too late (after the end of the trial late/1)");
+  expect(notes).toContain("An error was not caught: too late (after the end of the trial late/1)");
   const report = JSON.parse(readFileSync(join(folder, ".turnwright/evals/strays/report.json"), "utf8")) as EvalReport;
   const found = report.cases.map(({ id, trials }) => [id, trials[0]?.status, trials[0]?.error]);
   const advice = "Await each promise, or handle its error.";
   expect(found).toEqual([
     ["good", "passed", undefined],
-    ["rejects", "error", `Nobody has caught the error "no database". ${advice}`],
-    ["throws", "error", `Nobody has caught the error "no socket". ${advice}`],
+    ["rejects", "error", `The error "no database" was not caught. ${advice}`],
+    ["throws", "error", `The error "no socket" was not caught. ${advice}`],
     ["late", "passed", undefined],
   ]);
   expect(readFileSync(join(folder, "a.md"), "utf8")).toContain("no socket");

@@ -52,6 +52,6 @@ describe("turnwright export", () => {
   ])("exits with code 2 for %s", async ([, args, problem]) => {
     const folder = await makeLog();
     const { exitCode, notes } = await runCommand(folder, ["export", ...args]);
-    expect([exitCode, notes[0]]).toEqual([2, `turnwright: ${problem} Run \`npx turnwright --help\` for the usage.`]);
+    expect([exitCode, notes[0]]).toEqual([2, `turnwright: ${problem} Run \`npx turnwright --help\` for help.`]);
   });
 });

@@ -51,7 +51,7 @@ describe("turnwright rerun", () => {
     const end = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "./agent.mjs", "--model", "x"]);
     expect(end).toMatchObject({ exitCode: 0, out: ["run-rerun.jsonl"] });
     expect(end.notes.join("\n")).toMatch(
-      /^Repeats iterations 0 to 0, then goes on with test x\.\ni1 completed.*\nEnded: completed \(answered\)\.\nLive: \d+ ms · 0 tokens · cost unknown\.\nNew\.\nCompare both runs: npx turnwright inspect run\.jsonl run-rerun\.jsonl$/,
+      /^Repeats iterations 0 to 0, then continues with test x\.\ni1 completed.*\nEnded: completed \(answered\)\.\nLive: \d+ ms · 0 tokens · cost unknown\.\nNew\.\nCompare both runs: npx turnwright inspect run\.jsonl run-rerun\.jsonl$/,
     );
     const [first, second] = await Promise.all(["run.jsonl", "run-rerun.jsonl"].map((name) => readRunLog(join(folder, name))));
     const [before, after] = [first, second].map((log) => log?.runs[0]?.iterations ?? []);
@@ -69,7 +69,7 @@ describe("turnwright rerun", () => {
     await writeRun(folder);
     writeModule(folder, answer);
     const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i0", "--module", "agent.mjs"]);
-    expect([exitCode, notes[0]]).toEqual([0, "Repeats no iteration, and starts with test mock-model."]);
+    expect([exitCode, notes[0]]).toEqual([0, "Repeats no iterations, and starts with test mock-model."]);
   });
 
   it("suspends the run at a call to a tool without code and names the tool", async () => {
@@ -79,7 +79,7 @@ describe("turnwright rerun", () => {
     const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i2", "--module", "agent.mjs"]);
     expect([exitCode, notes[1], notes.at(-2)]).toEqual([
       0,
-      "These tools have no code, so a call to one of them suspends the run: look. Provide them with --module.",
+      "The code of these tools is missing, so a call to one of them suspends the run: look. Provide them with --module.",
       "These calls are waiting: look. To continue, provide their tools with --module.",
     ]);
   });
@@ -108,7 +108,7 @@ describe("turnwright rerun", () => {
     await writeRun(folder);
     writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], answers: []');
     const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
-    expect([exitCode, notes[0]]).toEqual([0, "Ignores messages, answers of agent.mjs: the new run takes them from the log."]);
+    expect([exitCode, notes[0]]).toEqual([0, "Ignoring messages, answers from agent.mjs: the new run takes them from the log."]);
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
   });
 
@@ -202,7 +202,7 @@ describe("turnwright rerun", () => {
       }`,
     );
     const { notes } = await runCommand(folder, args, { env });
-    expect(notes[0]).toBe("Repeats iterations 0 to 0, then goes on with openai gpt-x.");
+    expect(notes[0]).toBe("Repeats iterations 0 to 0, then continues with openai gpt-x.");
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).toContain("sent to gpt-x with 7");
   });
 

@@ -94,7 +94,7 @@ describe("compareReports", () => {
     const whole = await run({ a: ["pass"] });
     const stopped = await evaluate(scripted({ a: ["pass"] }), { signal: AbortSignal.abort() });
     const markdown = toMarkdownReport(whole, { comparison: await compareReports(stopped, whole) });
-    expect(markdown).toContain("The version before ended before all trials: it was stopped.");
+    expect(markdown).toContain("The previous version ended before all trials had run: it was stopped.");
     expect(markdown).toContain("| `a` | unclear | undecided 0/0 | passed 1/1 |");
   });
 
@@ -118,33 +118,33 @@ describe("compareReports", () => {
       "a different call",
       { calls: ["lookup", "refund"], ok: true },
       { calls: ["lookup", "lookup"], ok: false },
-      "iteration 1: another call: refund → lookup",
+      "iteration 1: different call: refund → lookup",
     ],
-    ["a missing call", { calls: ["refund"], ok: true }, { calls: [], ok: false }, "iteration 0: no call: refund"],
-    ["an additional call", { calls: [], ok: false }, { calls: ["refund"], ok: true }, "iteration 0: one more call: refund"],
+    ["a missing call", { calls: ["refund"], ok: true }, { calls: [], ok: false }, "iteration 0: missing call: refund"],
+    ["an additional call", { calls: [], ok: false }, { calls: ["refund"], ok: true }, "iteration 0: extra call: refund"],
     [
       "a different question",
       { calls: ["refund"], ok: true, message: "Pay me back" },
       { calls: [], ok: false },
-      "iteration 0: no call: refund (the requests differ in messages)",
+      "iteration 0: missing call: refund (the requests differ in messages)",
     ],
     [
       "different words after a different question",
       { calls: ["refund"], ok: true, message: "Pay me back" },
       { calls: ["refund"], ok: false },
-      `iteration 1: other words: "Yes." → "No."`,
+      `iteration 1: different text: "Yes." → "No."`,
     ],
     [
       "different words",
       { calls: ["refund"], ok: true },
       { calls: ["refund"], ok: false },
-      `iteration 1: other words: "Yes." → "No."`,
+      `iteration 1: different text: "Yes." → "No."`,
     ],
     [
       "a different prompt",
       { calls: [], ok: true },
       { calls: [], ok: false, system: "Be rude." },
-      `iteration 0: other words: "Yes." → "No." (the requests differ in system)`,
+      `iteration 0: different text: "Yes." → "No." (the requests differ in system)`,
     ],
   ])("names the first difference: %s", async ([, first, second, found]) => {
     const [before, after] = [await runAgent(makeFolder(), first), await runAgent(makeFolder(), second)];
@@ -166,7 +166,7 @@ describe("compareReports", () => {
     );
     const comparison = await compareReports(before as EvalReport, after as EvalReport);
     expect(comparison.cases[0]?.difference?.text).toBe(
-      'iteration 0: other words: "…So: Your order is paid back, and so on so on so …" → "…So: Your order is lost, and so on so on so on so…"',
+      'iteration 0: different text: "…So: Your order is paid back, and so on so on so …" → "…So: Your order is lost, and so on so on so on so…"',
     );
   });
 
@@ -179,6 +179,6 @@ describe("compareReports", () => {
     expect(comparison).toMatchObject({ tokens: { before: 400, after: 200 }, costUSD: { before: 0.5, after: 0.25 } });
     expect(comparison.cases[0]).toMatchObject({ change: "worse" });
     expect(comparison.cases[0]?.difference).toBeUndefined();
-    expect(toMarkdownReport(after, { comparison })).toContain("Cost of a trial: $0.5000 → $0.2500.");
+    expect(toMarkdownReport(after, { comparison })).toContain("Cost per trial: $0.5000 → $0.2500.");
   });
 });

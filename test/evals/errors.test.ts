@@ -188,9 +188,9 @@ describe("a replay", () => {
     const { error, status, checks } =
       (await evaluate(answering(directory, "Be long."), { replay: true })).cases[0]?.trials[0] ?? {};
     expect([status, checks]).toEqual(["error", []]);
-    expect(error).toMatch(/^The replay cannot go on: the request of iteration 0 differs from the recorded one, .* a prompt/);
+    expect(error).toMatch(/^The replay cannot continue: the request of iteration 0 differs from the recorded one, .* a prompt/);
     // The advice comes first, because a terminal shows only the beginning.
-    expect(error).toMatch(/ Evaluate the case again, or go on with the model with --from i0 \(.* "system" is different\.$/);
+    expect(error).toMatch(/ Evaluate the case again, or continue with the model with --from i0 \(.* "system" is different\.$/);
     expect(error).not.toMatch(/judge gave|Record the run again/);
   });
 

@@ -195,7 +195,7 @@ describe("evaluate", () => {
   });
 
   it.each([
-    ["is not awaited", true, "A run has not ended yet. Await it in the function run, and return its result."],
+    ["is not awaited", true, 'A run has not ended yet. Await it in the function "run", and return its result.'],
     [
       "does not get the trial's options",
       false,
@@ -388,7 +388,7 @@ describe("evaluate", () => {
 
   it.each([
     ["a string as the check result", () => "yes", /The check "check" is .*, but must be a boolean, a score/],
-    ["an object without checks", () => ({}), /check has returned an object without checks/],
+    ["an object without checks", () => ({}), /The function "check" has returned an object without checks/],
     ["a score above 1", () => ({ good: 2 }), /The check "good" is 2, but must be a score from 0 to 1/],
   ])("reports %s as an error", async (_name, check, message) => {
     const { evaluation } = refunds([], { directory: false });

@@ -37,13 +37,13 @@ describe("toMarkdownReport", () => {
     const markdown = toMarkdownReport({ ...head, durationMs: 1_250, cases, totals: { ...totals, ...spent } });
     const rows = markdown.split("\n").filter((line) => line.startsWith("| "));
     expect(markdown.split("\n")[0]).toBe("## ✗ `support` failed: 1 of 4 cases passed, 4 trials with an error");
-    expect(markdown).toContain("6 trials: 50 % (18.8 % to 81.2 %) passed");
-    expect(markdown).toContain("700 tokens, 70 % of the input from the cache · $3.50 · 1.25 s");
+    expect(markdown).toContain("6 trials: 50% (18.8% to 81.2%) passed");
+    expect(markdown).toContain("700 tokens, 70% of the input from the cache · $3.50 · 1.25 s");
     expect(rows.slice(2).map((row) => row.split(" | ").slice(1))).toEqual([
-      ["failed, flaky", "1/2", "50 % (9.45 % to 90.5 %)", "0", "$0.0000 |"],
-      expect.arrayContaining(["failed", "0/2", "0 % (0 % to 65.8 %)"]) as unknown,
+      ["failed, flaky", "1/2", "50% (9.45% to 90.5%)", "0", "$0.0000 |"],
+      expect.arrayContaining(["failed", "0/2", "0% (0% to 65.8%)"]) as unknown,
       ["error", "0/0", "no trial", "0", "$0.0000 |"],
-      ["passed", "2/2", "100 % (34.2 % to 100 %)", "0", "$0.0000 |"],
+      ["passed", "2/2", "100% (34.2% to 100%)", "0", "$0.0000 |"],
     ]);
     expect(markdown).toContain("Flaky: `flaky`");
     expect(markdown).toMatch(/^- `flaky\/2` `refunded`: ``<img/m);
@@ -124,8 +124,8 @@ describe("toJUnitReport", () => {
       ["properties", "error"],
     ]);
     expect(find("failure").map((one) => one.getAttribute("message"))).toEqual([
-      "1 of 2 trials failed (50 %)",
-      "2 of 2 trials failed (100 %)",
+      "1 of 2 trials failed (50%)",
+      "2 of 2 trials failed (100%)",
     ]);
     expect(find("failure")[0]?.textContent).toContain("trial 2: refunded: <img src=x");
     const rates = find("testcase property[name=passRate]").map((one) => one.getAttribute("value"));
@@ -180,7 +180,7 @@ describe("renderEvalPage", () => {
     expect(textsOf(elsewhere, ".card code")).toEqual(["../agent/cases/order/1/page.html"]);
     const moved = openPage(renderEvalPage(report, { folder: dirname(directory) }));
     expect(existsSync(join(dirname(directory), linkOf(moved)))).toBe(true);
-    expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 50 % of the input from the cache · $0.5000");
+    expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 50% of the input from the cache · $0.5000");
   });
 
   it("shows untrusted text as plain text, and allows only its own script and style", async () => {

@@ -57,7 +57,7 @@ describe("the `resume` option of evaluate", () => {
       const resumed = await evaluate(agent(asked), { trials: 3, directory, resume: true });
       expect([asked.length, new Set(asked).size, resumed.resumed]).toEqual([6, 6, ended]);
       expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
-      expect(toMarkdownReport(resumed)).toContain(ended === 1 ? "1 trial from before" : `${ended} trials from before`);
+      expect(toMarkdownReport(resumed)).toContain(ended === 1 ? "1 trial carried over" : `${ended} trials carried over`);
     },
   );
 

@@ -204,5 +204,5 @@ function writeChanges(comparison: EvalComparison): string {
   });
   const head = ["Case", "Change", "Before", "Now", "Scores and first difference"].map((name) => `<th>${name}</th>`).join("");
   const table = `<table class="changes"><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
-  return `<div class="comparison ${comparison.isWorse ? "failed" : ""}"><h2>Against the version before</h2>${lines.join("")}${rows.length === 0 ? "" : table}</div>`;
+  return `<div class="comparison ${comparison.isWorse ? "failed" : ""}"><h2>Compared with the previous version</h2>${lines.join("")}${rows.length === 0 ? "" : table}</div>`;
 }

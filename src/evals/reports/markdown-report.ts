@@ -99,7 +99,7 @@ function writeTable(cases: readonly CaseReport[]): string {
     return writeRow([...cells, formatCount(spent.tokens), describeCost(spent)]);
   });
   return [
-    "| Case | Status | Passed | Rate (95 % interval) | Tokens | Cost |",
+    "| Case | Status | Passed | Rate (95% interval) | Tokens | Cost |",
     "| --- | --- | --: | --: | --: | --: |",
     ...rows,
     ...(cases.length > maxRows ? ["", `and ${formatCount(cases.length - maxRows)} more cases`] : []),

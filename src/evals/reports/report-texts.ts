@@ -23,7 +23,7 @@ export function findComparison({ name }: EvalReport, { comparison = [] }: Report
   return ([comparison].flat() as readonly EvalComparison[]).find((one) => one.name === name);
 }
 
-/** Returns a rate with its interval, such as "75 % (30.1 % to 95.4 %)". */
+/** Returns a rate with its interval, such as "75% (30.1% to 95.4%)". */
 export function describeRate({ passed, failed, interval }: Pick<CaseReport, "passed" | "failed" | "interval">): string {
   const [low, high] = interval;
   const range = `${formatShare(low)} to ${formatShare(high)}`;
@@ -36,17 +36,17 @@ export function describeCost({ costUSD, knownCostUSD }: Pick<Spent, "costUSD" | 
   return knownCostUSD > 0 ? `at least ${formatUSD(knownCostUSD)}` : "cost unknown";
 }
 
-/** Returns what an evaluation has spent, such as "700 tokens, 60 % of the input from the cache · $3.50 · 12.0 s". */
+/** Returns what an evaluation has spent, such as "700 tokens, 60% of the input from the cache · $3.50 · 12.0 s". */
 export function describeSpent({ totals, durationMs, resumed }: EvalReport): string {
   const { tokens, inputTokens, cachedTokens } = totals;
   const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / inputTokens)} of the input from the cache` : "";
-  const before = resumed > 0 ? ` · ${countThings(resumed, "trial")} from before` : "";
+  const before = resumed > 0 ? ` · ${countThings(resumed, "trial")} carried over` : "";
   return `${countThings(tokens, "token")}${cached} · ${describeCost(totals)} · ${formatMs(durationMs)}${before}`;
 }
 
 const endings: { readonly [Ended in Exclude<EvalReport["ended"], "complete">]: string } = {
   "max-cost": "the cost has reached limits.maxCostUSD",
-  "cost-unknown": "the cost is unknown; set the option pricing of the runs, or leave out limits.maxCostUSD",
+  "cost-unknown": "the cost is unknown; set the option pricing of the runs, or omit limits.maxCostUSD",
   "max-tokens": "the tokens have reached limits.maxTokens",
   "max-duration": "the time has reached limits.maxDurationMs",
   stopped: "it was stopped",
@@ -58,12 +58,12 @@ export function describeOutcome({ ok, ended, totals }: EvalReport): string {
   const facts = [
     `${passedCases} of ${countThings(cases, "case")} passed`,
     ...(errors > 0 ? [countThings(errors, "trial") + " with an error"] : []),
-    ...(ended === "complete" ? [] : [`ended before all trials (${endings[ended]})`]),
+    ...(ended === "complete" ? [] : [`ended before all trials had run (${endings[ended]})`]),
   ];
   return `${ok ? "passed" : "failed"}: ${facts.join(", ")}`;
 }
 
-/** Returns pass@k and pass^k for the largest k above 1, such as "pass@5 100 %, pass^5 40 %". */
+/** Returns pass@k and pass^k for the largest k above 1, such as "pass@5 100%, pass^5 40%". */
 export function describePassAt({ totals }: EvalReport): string | undefined {
   const last = totals.passAt.at(-1);
   if (last === undefined || last.k === 1) return undefined;
@@ -158,20 +158,20 @@ export function describeComparison(comparison: EvalComparison, quote = (name: st
   const test = p < 0.05 ? "" : ", so chance may explain this";
   return [
     reason !== undefined ? `Worse than before: ${reason}.` : `Not ${isLower ? "significantly " : ""}worse than before.`,
-    `Cases that only passed before: ${worse}. Cases that only pass now: ${better}.`,
+    `Cases that passed only before: ${worse}. Cases that pass only now: ${better}.`,
     ...(worse + better === 0 ? [] : [`Exact McNemar test: p = ${Number(p.toPrecision(2))}${test}.`]),
     ...(less + more === 0 ? [] : [`Other cases whose trials pass less often: ${less}, more often: ${more}.`]),
-    ...describeEnd("The version before", ended.before),
+    ...describeEnd("The previous version", ended.before),
     ...describeEnd("This version", ended.after),
     ...change("Pass rate", passRate, formatShare),
     ...Object.entries(scores).flatMap(([name, score]) => change(`Score ${quote(name)}`, score, formatScore)),
-    ...change("Tokens of a trial", tokens, (number) => countThings(Math.round(number), "token")),
-    ...change("Cost of a trial", costUSD, formatUSD),
+    ...change("Tokens per trial", tokens, (number) => countThings(Math.round(number), "token")),
+    ...change("Cost per trial", costUSD, formatUSD),
   ];
 }
 
 function describeEnd(name: string, ended: EvalReport["ended"]): readonly string[] {
-  return ended === "complete" ? [] : [`${name} ended before all trials: ${endings[ended]}.`];
+  return ended === "complete" ? [] : [`${name} ended before all trials had run: ${endings[ended]}.`];
 }
 
 function formatScore(score: number): string {
@@ -193,7 +193,7 @@ export function listChanges({ cases }: EvalComparison): EvalComparison["cases"] 
 
 /** Describes a case's results in one report, such as "passed 3/3". */
 export function describeStanding(standing: EvalComparison["cases"][number]["before"]): string {
-  if (standing === undefined) return "not there";
+  if (standing === undefined) return "missing";
   const { status, passed, failed, errors } = standing;
   return `${status} ${passed}/${passed + failed}${errors === 0 ? "" : `, ${countThings(errors, "error")}`}`;
 }

@@ -41,7 +41,7 @@ export function writeTerminalReport(report: EvalReport, comparison?: EvalCompari
   const rate = `Trials: ${passed} of ${passed + failed} passed, ${describeRate(report.totals)}`;
   return [
     `${toLine(report.name)} ${describeOutcome(report)}`,
-    ...writeColumns([["case", "status", "passed", "rate (95 % interval)", "cost"], ...rows]),
+    ...writeColumns([["case", "status", "passed", "rate (95% interval)", "cost"], ...rows]),
     [rate, describePassAt(report)].filter((part) => part !== undefined).join(" · "),
     ...(flaky.length === 0 ? [] : [`Flaky: ${flaky.map(toLine).join(", ")}`]),
     ...(describeScores(report).length === 0 ? [] : [`Mean scores: ${describeScores(report).map(toLine).join(", ")}`]),

@@ -93,7 +93,7 @@ function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefin
 /**
  * Describes the difference between two requests in one line. `found` is the cache break between them, if any.
  *
- * @example "3 messages added, 2 masked, tools unchanged, prefix kept 98 %"
+ * @example "3 messages added, 2 masked, tools unchanged, prefix kept 98%"
  */
 export function describeDifference(
   { fields, tools, system, messages }: RequestDifference,
@@ -105,7 +105,7 @@ export function describeDifference(
     tools === undefined ? "tools unchanged" : describeTools(tools),
     ...(system === undefined ? [] : ["system text changed"]),
     ...(changed.length === 0 ? [] : [`${joinTexts(changed)} changed`]),
-    `prefix kept ${Math.floor((100 * found.keptChars) / Math.max(found.prefixChars, 1))} %`,
+    `prefix kept ${Math.floor((100 * found.keptChars) / Math.max(found.prefixChars, 1))}%`,
   ].join(", ");
 }
 

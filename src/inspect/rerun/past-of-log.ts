@@ -288,7 +288,7 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
   const streams = lastStreams(run, number);
   const cut = streams.find(({ status }) => status === undefined);
   if (streams.length === 0 || cut !== undefined)
-    throw unknownIteration(from, { iteration: number, what: `the log has no end of iteration ${number}` });
+    throw unknownIteration(from, { iteration: number, what: `the log does not contain the end of iteration ${number}` });
   const outcomes: Outcome[] = [];
   const callsOf = streams.map(({ calls }) => calls.map((logged) => toCall(logged, reading.sent)));
   for (const logged of streams.flatMap(({ calls }) => calls)) {

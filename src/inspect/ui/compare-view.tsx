@@ -270,12 +270,14 @@ function describeDifferent(compared: ComparedIteration, names: readonly [string,
   const { left, right, requestParts, isOutputSame, calls } = compared;
   if (left === undefined || right === undefined) return `only in ${left === undefined ? names[1] : names[0]}`;
   const request =
-    requestParts.length === 0 ? "same request" : `other ${joinTexts(requestParts.map((part) => partNames[part]))} in the request`;
+    requestParts.length === 0
+      ? "same request"
+      : `different ${joinTexts(requestParts.map((part) => partNames[part]))} in the request`;
   const counted = (["changed", "added", "removed"] as const).flatMap((kind) => {
     const count = calls.filter((call) => call.kind === kind).length;
     return count === 0 ? [] : [`${formatCount(count)} ${count === 1 ? "call" : "calls"} ${kind}`];
   });
-  return [request, isOutputSame ? "same output" : "other output", ...counted].join(", ");
+  return [request, isOutputSame ? "same output" : "different output", ...counted].join(", ");
 }
 
 interface TotalsProps {

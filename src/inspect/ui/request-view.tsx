@@ -76,7 +76,7 @@ function ToolChanges({ added, removed, changed, isReordered, order }: ToolsDiffe
       ))}
       {changed.map(({ name, before, after, isKeyOrder }) => (
         <div key={name} class="change replaced">
-          <LazyFold title={`${isKeyOrder ? "Other order of keys in" : "Changed"} ${showControls(name)}`}>
+          <LazyFold title={`${isKeyOrder ? "Different order of keys in" : "Changed"} ${showControls(name)}`}>
             {() => <TextPieces pieces={diffTexts(toText(before), toText(after))} />}
           </LazyFold>
         </div>
@@ -93,7 +93,7 @@ const titles: { readonly [Kind in MessageChange["kind"]]: string } = {
   masked: "masked",
   compacted: "compacted",
   edited: "edited",
-  "keys-reordered": "with another order of keys",
+  "keys-reordered": "with a different order of keys",
 };
 
 function ChangedMessages({ change, ...context }: MessageContext & { readonly change: MessageChange }): JSX.Element {

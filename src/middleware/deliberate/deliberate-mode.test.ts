@@ -48,7 +48,7 @@ describe("createDeliberateMode", () => {
       {
         toolName: "search",
         trigger: "/(?=x)/",
-        problem: "cannot be run in linear time: remove look-around and back references, and use at most 1,000 repetitions",
+        problem: "cannot be run in linear time: remove lookaround and backreferences, and use at most 1,000 repetitions",
       },
       { toolName: "get_time", trigger: "/a/g", problem: 'has the flag "g"; use only i, m, s and u' },
       { toolName: undefined, trigger: "!?", problem: "contains no word" },

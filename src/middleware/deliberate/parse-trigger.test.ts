@@ -115,7 +115,7 @@ it.for<[trigger: string, problem: string | RegExp]>([
   ["/usr/bin", 'has the flag "b"; use only i, m, s and u'],
   ["/a/ii", 'has the flag "i" twice'],
   ["/(/", /^cannot be read: /],
-  ["/(?=a)/", "cannot be run in linear time: remove look-around and back references, and use at most 1,000 repetitions"],
+  ["/(?=a)/", "cannot be run in linear time: remove lookaround and backreferences, and use at most 1,000 repetitions"],
   ["*", 'has a "*" that is not at the end of its last word'],
   ["remind *", 'has a "*" that is not at the end of its last word'],
   ["re* me", 'has a "*" that is not at the end of its last word'],

@@ -171,10 +171,10 @@ describe("the inspect page's components", () => {
     expect(window.document.querySelectorAll("svg path")).toHaveLength(1);
     const rows = [...window.document.querySelectorAll("tbody tr")].map(({ children }) => [children[0], children[1]]);
     expect(rows.map((cells) => cells.map((cell) => cell?.textContent))).toEqual([
-      ["Iteration 0", "1,010 11.2 %"],
-      ["Iteration 1", "2,020 22.4 %"],
-      ["Iteration 2", "3,030 33.7 %"],
-      ["Iteration 3", "4,040 44.9 %"],
+      ["Iteration 0", "1,010 11.2%"],
+      ["Iteration 1", "2,020 22.4%"],
+      ["Iteration 2", "3,030 33.7%"],
+      ["Iteration 3", "4,040 44.9%"],
     ]);
     expectOnlyTexts();
   });

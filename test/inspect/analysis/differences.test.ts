@@ -82,7 +82,7 @@ describe("diffRequests", () => {
       if (previous === undefined) continue;
       const difference = diffRequests(previous, next);
       expect(difference.messages.map(({ kind }) => kind)).toEqual(["kept", "added"]);
-      expect(describeDifference(difference)).toBe("2 messages added, tools unchanged, prefix kept 100 %");
+      expect(describeDifference(difference)).toBe("2 messages added, tools unchanged, prefix kept 100%");
     }
   });
 
@@ -104,7 +104,7 @@ describe("diffRequests", () => {
     ]);
     const [found] = findCacheBreaks(run);
     expect(describeDifference(diffRequests(previous, next, maskedUpTo(masking, 2)), found)).toMatch(
-      /^2 messages added, 1 masked, tools unchanged, prefix kept [1-9]\d %$/,
+      /^2 messages added, 1 masked, tools unchanged, prefix kept [1-9]\d%$/,
     );
     expect(diffRequests(previous, next).messages[1]?.kind).toBe("edited");
     expect(findOriginal(run, "call_i0_0")?.result).toMatch(/^A long result/);

@@ -13,12 +13,7 @@ describe("layOutPlot", () => {
       ["tokens", "share"],
       ["toolCalls", "share"],
     ]);
-    expect(layout.yTicks.map(({ label, side }) => `${side} ${label}`)).toEqual([
-      "left 0 %",
-      "left 50 %",
-      "left 100 %",
-      "left 150 %",
-    ]);
+    expect(layout.yTicks.map(({ label, side }) => `${side} ${label}`)).toEqual(["left 0%", "left 50%", "left 100%", "left 150%"]);
     expect(layout.xTicks.map(({ label }) => label)).toEqual(["0 ms", "500 ms", "1.00 s"]);
     expect(layout.limitY).toBe(layout.yTicks[2]?.y);
     expect([layout.xs, layout.right]).toEqual([[314, 564], 564]);

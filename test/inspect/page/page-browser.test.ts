@@ -38,7 +38,7 @@ describe("a run's inspect page", () => {
       await expect
         .poll(() => header(page))
         .toBe(
-          "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8 % (4,096) " +
+          "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8% (4,096) " +
             "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
         );
       await expect.poll(() => page.title()).toBe("order.jsonl");
@@ -242,14 +242,12 @@ describe("the inspect page for several runs", () => {
       async ({ page }) => {
         const row = async (): Promise<readonly string[]> =>
           (await page.getByRole("row").nth(1).innerText()).split("\t").map((cell) => cell.trim());
-        await expect
-          .poll(async () => (await row()).slice(6, -1))
-          .toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6 %", "$0.0237"]);
+        await expect.poll(async () => (await row()).slice(6, -1)).toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6%", "$0.0237"]);
         await page.getByRole("link", { name: "tides" }).first().click();
         await expect
           .poll(() => header(page))
           .toContain(
-            "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6 % (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
+            "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6% (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
           );
       },
     );

@@ -103,7 +103,7 @@ describe("the inspect page: number and value formats", () => {
   });
 
   it("show shares with three digits", () => {
-    expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0 %", "4.25 %", "59.8 %", "100 %", "1250 %"]);
+    expect([0, 0.04249, 0.598, 1, 12.5].map(formatShare)).toEqual(["0%", "4.25%", "59.8%", "100%", "1250%"]);
   });
 
   it("show times as dates that can be sorted as text", () => {
