@@ -6,7 +6,7 @@ import { stopStandIn } from "./support/anthropic-stand-in.ts";
 
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
-import { defineTool, runToolLoop } from "turnwright";
+import { defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 
 const getTime = defineTool({
@@ -17,7 +17,12 @@ const getTime = defineTool({
 });
 
 // #region anthropic
-const provider = anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", cache: true });
+const provider = anthropicMessages({
+  client: new Anthropic(), // reads ANTHROPIC_API_KEY from the environment
+  model: "claude-sonnet-4-6",
+  thinking: { type: "adaptive" },
+  cache: true,
+});
 // #endregion anthropic
 const result = await runToolLoop({
   provider,
@@ -27,4 +32,25 @@ const result = await runToolLoop({
 
 assert.deepEqual([result.status, result.text], ["completed", "It is late in Tokyo."]);
 assert.deepEqual([result.iterations, result.toolCallsExecuted], [2, 1]);
+
+const tools = [getTime];
+const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
+{
+  const shown: string[] = [];
+  const show = (part: string): void => void shown.push(part);
+  // #region thoughts
+  for await (const event of streamToolLoop({ provider, tools, messages })) {
+    if (event.type === "reasoning-delta") show(event.text);
+  }
+  // #endregion thoughts
+  assert.equal(shown.join(""), "At night, people sleep.");
+}
+{
+  // #region cache
+  const provider = anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", cache: true });
+  const { usage } = await runToolLoop({ provider, tools, messages });
+  console.log(usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens); // all, read from the cache, written to it
+  // #endregion cache
+  assert.equal(typeof usage.inputTokens, "number");
+}
 await stopStandIn();

@@ -43,12 +43,21 @@ const provider = createMockProvider(() => [
   assert.ok(result.usage.totalTokens < 100_000);
 }
 
-// #region budget
+// #region limits
+const limited = await runToolLoop({
+  provider,
+  tools,
+  messages,
+  limits: { maxIterations: 10, maxToolCalls: 50, maxTokens: 200_000, wallClockMs: 120_000 },
+  timeouts: { toolMs: 30_000 }, // for each call
+});
+console.log(limited.status, limited.reason.kind, limited.text); // "timeout", "max-iterations", and the text so far
+// #endregion limits
+assert.deepEqual([limited.status, limited.reason.kind], ["timeout", "max-iterations"]);
+
 const pricing: Pricing = ({ inputTokens, outputTokens }) => (inputTokens * 1.25 + outputTokens * 10) / 1_000_000;
 const limits = { maxCostUSD: 0.05, maxTokens: 200_000, maxToolCalls: 50, wallClockMs: 120_000 };
 const { reason, costUSD, text: said } = await runToolLoop({ provider, tools, messages, pricing, limits });
-if (reason.kind === "max-cost") console.log(`${reason.spentUSD} of ${reason.limitUSD} USD are spent. So far: ${said}`);
-// #endregion budget
 assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350", "Still searching."]);
 
 {

@@ -30,12 +30,13 @@ const createModel = () =>
 {
   const provider = createModel();
   // #region compact
+  const known = genaiContextWindow();
   const result = await runToolLoop({
     provider,
     tools,
     messages,
     pricing: genaiPrices(),
-    middleware: [compactMessages({ when: 0.8, keep: 0.1, contextWindow: genaiContextWindow() })],
+    middleware: [compactMessages({ when: 0.8, keep: 0.1, contextWindow: (id, model) => known(id, model) ?? 200_000 })],
   });
   console.log(result.text, result.messages.length, result.compaction?.summary);
   // #endregion compact

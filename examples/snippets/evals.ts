@@ -40,6 +40,15 @@ assert(report.ok, toMarkdownReport(report));
 // #endregion test
 assert(report.totals.trials < 40);
 
+{
+  // #region gate
+  const { ended, totals } = await evaluate(greetings, { directory });
+  const isComplete = ended === "complete" && totals.errors === 0;
+  if (!isComplete || totals.passed / totals.trials < 0.9) process.exitCode = 1;
+  // #endregion gate
+  assert.equal(process.exitCode, undefined);
+}
+
 // #region judge
 const clear = createJudge({ provider: judgeModel, criterion: "The answer says what was done, and for which order.", min: 0.5 });
 const refunds = defineEvaluation({

@@ -19,6 +19,17 @@ const answered = (): Response => {
 };
 
 {
+  // #region ollama
+  const provider = openaiChat({
+    client: new OpenAI({ baseURL: "http://localhost:11434/v1", apiKey: "ollama" }),
+    model: "qwen3:8b",
+    id: "ollama", // names its usage and prices
+  });
+  // #endregion ollama
+  assert.equal(provider.id, "ollama");
+}
+
+{
   let asked = 0;
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
   const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });

@@ -18,14 +18,13 @@ const getWeather = defineTool({
 // #region google
 const provider = googleGenerateContent({
   client: new GoogleGenAI({ apiVersion: "v1beta" }), // reads GEMINI_API_KEY from the environment
-  model: "gemini-3-pro-preview",
+  model: "gemini-3-flash-preview",
   thinking: { includeThoughts: true },
 });
 const result = await runToolLoop({
   provider,
   tools: [getWeather],
   messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
-  modelSettings: { extra: { safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_ONLY_HIGH" }] } },
 });
 // #endregion google
 

@@ -32,14 +32,24 @@ const runSql = defineTool({
   execute: ({ input }) => database.count(input),
 });
 
-// #region responses
+process.env["OPENAI_API_KEY"] = "not-a-key";
+{
+  // #region responses
+  const provider = openaiResponses({
+    client: new OpenAI(), // reads OPENAI_API_KEY from the environment
+    model: "gpt-5-mini",
+    reasoning: { effort: "low", summary: "auto" },
+  });
+  // #endregion responses
+  assert.equal(provider.id, "openai");
+}
+
 const provider = openaiResponses({
-  client, // new OpenAI()
+  client,
   model: "gpt-5-mini",
   reasoning: { effort: "low", summary: "auto" },
-  customTools: { run_sql: { type: "text" } }, // the tool "run_sql" gets { input }
+  customTools: { run_sql: { type: "text" } },
 });
-// #endregion responses
 const result = await runToolLoop({
   provider,
   tools: [runSql],

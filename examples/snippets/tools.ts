@@ -156,6 +156,29 @@ interface Remote {
   check(schema: JsonSchema, args: unknown): readonly string[];
 }
 
+{
+  const keys: string[] = [];
+  const create = async ({ amount }: { amount: number; currency: string }, options: { idempotencyKey: string }) => {
+    keys.push(options.idempotencyKey);
+    return { status: amount > 0 ? "succeeded" : "canceled" };
+  };
+  const stripe = { paymentIntents: { create } };
+  // #region once
+  const pay = defineTool({
+    name: "pay",
+    description: "Charges the customer's card",
+    inputSchema: z.object({ cents: z.number().int() }),
+    replay: "safe", // only because the service recognizes the key
+    async execute({ cents }, { idempotencyKey }) {
+      const { status } = await stripe.paymentIntents.create({ amount: cents, currency: "eur" }, { idempotencyKey });
+      return { status };
+    },
+  });
+  // #endregion once
+  assert.deepEqual((await runTool(pay, { cents: 900 })).kind, "completed");
+  assert.equal(keys.length, 1);
+}
+
 // #region registry
 function remoteTools(remote: Remote): ToolRegistry {
   // Return the same array until the tools change.

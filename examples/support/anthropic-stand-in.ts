@@ -5,7 +5,7 @@ import { LLMock } from "@copilotkit/aimock";
 const server = new LLMock({ port: 0, logLevel: "silent" });
 server.on({}, ({ messages }) =>
   messages.at(-1)?.role === "tool"
-    ? { content: "It is late in Tokyo." }
+    ? { content: "It is late in Tokyo.", reasoning: "At night, people sleep." }
     : { toolCalls: [{ name: "get_time", arguments: JSON.stringify({ timeZone: "Asia/Tokyo" }) }] },
 );
 await server.start();
