@@ -46,7 +46,6 @@ const config: ViteUserConfig = {
         test: {
           name: "hooked",
           include: slowing,
-          isolate: true,
           // A page may need several frames until it shows what a test expects.
           expect: { poll: { timeout: 10_000 } },
           globalSetup: ["test/dbos/share-postgres.ts"],

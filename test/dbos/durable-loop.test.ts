@@ -45,7 +45,7 @@ const logged: string[] = [];
 /** All runs share the sink, so that their lines make one log. */
 const sink = { write: (line: string): void => void logged.push(line) };
 const endings = defineDurableLoop({
-  name: "endings",
+  name: "each ending",
   options: (kind: string) => optionsOfEnding(kind),
   wrapOptions: (options) => addWatchers(options, runLog({ to: sink })),
 });

@@ -23,7 +23,7 @@ const park = defineTool({
 });
 
 const desk = defineDurableHost({
-  name: "desk",
+  name: "repaired desk",
   options: () => ({
     version: `v${maxIterations}`,
     limits: { maxIterations },

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchWorker, type Worker } from "turnwright/dbos";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { Fleet } from "./fleet.ts";
-import { checkTrips, defineTrips, readText, startTrips, untilToolBegins } from "./trips.ts";
+import { trips } from "./known-trips.ts";
+import { checkTrips, readText, startTrips, untilToolBegins } from "./trips.ts";
 
 const leaseMs = 1_000;
 const folder = mkdtempSync(join(tmpdir(), "turnwright-takeover-"));
 const notes = join(folder, "notes.jsonl");
-const trips = defineTrips(notes);
 let postgres: Postgres;
 let client: Worker;
 let fleet: Fleet;
