@@ -185,6 +185,7 @@ function isWhole({ text, code }: Message): boolean {
   return (
     words > 3 &&
     !/^Option .* is …, but must be (?:…|.* of them)\.$/.test(text) &&
+    !/^The (?:decision about call … is …\.$|input schema of tool …\. )/.test(text) &&
     (/^[a-z]/.test(code) || /^(?:["\p{Lu}…]|\w+\()/u.test(text))
   );
 }

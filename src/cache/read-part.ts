@@ -224,7 +224,7 @@ async function releaseText(shelf: LimitedStore, id: string, messages: Context["m
   const release = callsOf(messages, id);
   const isDeleted = await shelf.remove(id);
   if (!isDeleted && release.length === 0)
-    throw new Error("This id belongs to no stored result and to no text that you have read.");
+    throw new Error("This id matches neither a stored result nor a text that you have read.");
   const calls = release.length === 1 ? "1 earlier call" : `${release.length} earlier calls`;
   const data = `Released: the results of ${calls}.${isDeleted ? " The stored result is deleted." : ""}`;
   return markSignal(toolResult({ data }), { release });

@@ -37,7 +37,7 @@ export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks
   const hard = found.filter(({ check }) => isHard(check));
   if (hard.length > 0 && hard.every(({ given }) => isJudged(given)))
     throw new TypeError(
-      `Only a judge can fail this trial (${hard.map(({ check: { name } }) => name).join(", ")}). Add a check of the result or the world, omit the judge's "min", or set its "isAlone" to true.`,
+      `Only a judge can fail this trial (${hard.map(({ check: { name } }) => name).join(", ")}). Add a check that needs no judge, omit the judge's "min", or set its "isAlone" to true.`,
     );
   return found.map(({ check }) => check);
 }

@@ -311,7 +311,7 @@ export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false } = options;
   const { onError, reconnect } = options;
   if (!isConnected(client)) {
-    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "a client that is not connected" });
+    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "not connected" });
   }
   return { client, prefix, annotations, traits, meta, listChanged, elicitation, onError, reconnect };
 }

@@ -105,7 +105,7 @@ describe("createTestClock", () => {
     const clock = createTestClock();
     const again = (): void => void clock.setTimeout(again, 0);
     again();
-    await expect(clock.advance(1)).rejects.toThrow("keeps setting its timer again");
+    await expect(clock.advance(1)).rejects.toThrow("keeps restarting its timer");
   });
 
   it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("advance() rejects %d ms", async (ms) => {

@@ -64,9 +64,7 @@ export function createTestClock(startMs = 0): TestClock {
       now = Math.max(now, next.dueAt);
       next.fire();
     }
-    throw new Error(
-      `The test clock fired ${maxTimers} timers, and more are due. Find the code that keeps setting its timer again.`,
-    );
+    throw new Error(`The test clock fired ${maxTimers} timers, and more are due. Find the code that keeps restarting its timer.`);
   }
 
   return {

@@ -104,7 +104,7 @@ describe("read_part with the action release", () => {
     "fails for the id %j if nothing was read with this id",
     async ([id]) => {
       expect(await readPart(createResultCache({ sources: [other] }), { action: "release", id })).toBe(
-        "failed: This id belongs to no stored result and to no text that you have read.",
+        "failed: This id matches neither a stored result nor a text that you have read.",
       );
     },
   );

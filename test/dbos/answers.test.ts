@@ -134,7 +134,7 @@ describe("host.resume() with several decisions", () => {
 });
 
 describe("a durable run that is being deleted", () => {
-  const unknown = { code: "invalid-option", details: { received: "an unknown id" } };
+  const unknown = { code: "invalid-option", details: { received: "unknown" } };
   const readAll = async (id: string): Promise<void> => {
     for await (const _ of (await host.join(id, { endsWhenWaiting: false })) ?? []) continue;
   };

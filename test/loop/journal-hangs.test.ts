@@ -176,7 +176,7 @@ describe("a rejected run's journal", () => {
     });
     expect(JSON.stringify(error)).not.toContain("Look");
     expect(error.message).toBe(
-      'The journal did not answer "step" for "i0/call/0/echo/outcome" within 10000 ms. Check the storage of the journal, then repeat the same call.',
+      'The journal did not answer "step" for "i0/call/0/echo/outcome" within 10000 ms. Check the journal\'s storage, then repeat the same call.',
     );
   });
 });

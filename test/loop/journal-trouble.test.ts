@@ -154,7 +154,7 @@ describe("a journal that fails", () => {
       if (!isLoopError(error, "journal-failed")) throw error;
       expect([error.cause, error.details.partial?.streamResults.length]).toEqual([thrown, 1]);
       expect(error.message).toBe(
-        'The journal failed in "step" for "i0/next": The disk is full. Repair the storage of the journal, then repeat the same call.',
+        'The journal failed in "step" for "i0/next": The disk is full. Repair the journal\'s storage, then repeat the same call.',
       );
     }
   });

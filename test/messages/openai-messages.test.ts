@@ -204,7 +204,7 @@ describe("fromOpenAIMessages", () => {
     ],
     [
       [{ role: "user", content: [{ type: "input_file", file_data: "http://intranet/" }] }],
-      'Message 0 has an invalid field "content[0].file_data": it must be base64 text or a data URL, not a string of 16 characters.',
+      'Message 0 has an invalid field "content[0].file_data": it must be a base64 string or a data URL, not a string of 16 characters.',
     ],
     ["text", 'Message 0 is missing: the history must be an array, not "text".'],
   ])("names the invalid field of %j", (history, message) => {

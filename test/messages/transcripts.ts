@@ -74,7 +74,7 @@ export function toForm(messages: readonly Message[]): readonly unknown[] {
   );
 }
 
-/** An image may be base64 text or a data URL. */
+/** An image may be a base64 string or a data URL. */
 function readData(this: { readonly mediaType?: string }, key: string, value: unknown): unknown {
   return key === "data" && typeof value === "string" ? value.replace(/^data:[^,]*,/, "") : value;
 }

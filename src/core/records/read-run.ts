@@ -91,7 +91,7 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
   const { first } = place;
   const { messages, middleware, priced } = first;
   if (digest(stableJson(messages)) !== first.messagesDigest)
-    throw new LoopError("journal-damaged", { key: `${place.prefix}run`, problem: 'has changed "messages"' });
+    throw new LoopError("journal-damaged", { key: `${place.prefix}run`, problem: 'contains modified "messages"' });
   const none = Number.POSITIVE_INFINITY;
   return {
     provider: { id: "", model: "", stream: () => [] as never },

@@ -60,7 +60,7 @@ describe("toolResult", () => {
     [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" is undefined, but must be a string.'],
     [
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
-      'Option "toolResult.content[0].data" is an object, but must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }).',
+      'Option "toolResult.content[0].data" is an object, but must be a base64 string or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }).',
     ],
   ])("rejects the argument %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);

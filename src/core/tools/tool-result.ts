@@ -78,7 +78,7 @@ function dataOf(data: unknown, part: UnknownRecord, at: string): string {
   const text = data instanceof URL ? data.href : data;
   if (typeof text === "string") return text;
   const advice = edges.advisePart?.(part);
-  throw invalidOption(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
+  throw invalidOption(at, `a base64 string or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
 }
 
 function textOf(value: unknown, at: string): string {

@@ -214,10 +214,10 @@ export class FieldReader {
     return value;
   }
 
-  /** Returns base64 text or a data URL. Refuses any other URL, because a service would fetch it. */
+  /** Returns a base64 string or a data URL. Refuses any other URL, because a service would fetch it. */
   base64(name: string): string {
     const value = this.filled(name);
-    if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "base64 text or a data URL");
+    if (value.includes(":") && !/^data:/i.test(value)) throw this.wrong(name, "a base64 string or a data URL");
     return value;
   }
 
