@@ -1,8 +1,8 @@
 import { type ContentPart, type Json, type ToolContext, toolResult, type ToolResult } from "../core/index.ts";
-import { isRecord, textOf } from "../core/kit.ts";
+import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import { isSameJson, stableJson, toJson } from "../shared/json.ts";
 import { locateMedia, type MediaPart } from "../shared/media-source.ts";
-import { quote } from "../shared/texts.ts";
+import { cutText, quote } from "../shared/texts.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
@@ -25,14 +25,25 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const media = parts.filter((part) => part.type !== "text");
   const metadata = meta !== undefined && Object.keys(meta).length > 0 ? { metadata: meta } : {};
-  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), content: media, ...metadata });
+  const structured = withoutBytes(structuredContent, media);
+  if (isError) return toolResult({ success: false, message: reasonOf(texts, structured), content: media, ...metadata });
   if (task !== undefined && parts.length === 0) return refuseTask();
   if (structuredContent === undefined) {
     return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
   }
   const isCopy = compareWith(structuredContent);
   const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text));
-  return toolResult({ data: structuredContent, content: other, ...metadata });
+  return toolResult({ data: structured, content: other, ...metadata });
+}
+
+/**
+ * Replaces the bytes of images and files in structured content. FastMCP copies all content into the structured content, and the model
+ * would get an image also as text (github.com/anthropics/claude-code/issues/70280).
+ */
+function withoutBytes(structuredContent: unknown, media: readonly ContentPart[]): unknown {
+  const bytes = new Set<unknown>(media.map((part) => (part.type === "text" || part.data === "" ? undefined : part.data)));
+  if (bytes.size === 0 || structuredContent === undefined) return structuredContent;
+  return JSON.parse(JSON.stringify(structuredContent), (_, value: unknown) => (bytes.has(value) ? "(shown below)" : value));
 }
 
 function refuseTask(): ToolResult {
@@ -141,8 +152,31 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
     checkAnswer(tool, answer);
     return toToolResult(answer);
   } catch (error) {
+    const pages = listPages(error);
+    if (pages.length > 0) return toolResult({ success: false, message: `${openPages}\n${pages.join("\n")}` });
     throw new Error(`The MCP server returned no result: ${describeFailure(error)}`, { cause: error });
   }
+}
+
+const openPages =
+  "The user must first open a page, for example to log in. Tell the user the address, and call the tool again afterwards.";
+
+/** The code of the error with which a server asks for this (modelcontextprotocol.io/specification/2025-11-25/client/elicitation). */
+const urlRequired = -32_042;
+
+const maxReasonLength = 2_000;
+
+/**
+ * Lists the pages that the user must open before the server runs the call. The error's message does not contain them
+ * (github.com/strands-agents/harness-sdk/issues/1742).
+ */
+function listPages(error: unknown): readonly string[] {
+  const { code, data } = recordOf(error);
+  if (code !== urlRequired) return [];
+  return listOf(recordOf(data).elicitations)
+    .map(recordOf)
+    .filter(({ url }) => /^https?:\/\/\S+$/.test(textOf(url)))
+    .map(({ message, url }) => `${cutText(textOf(message), maxReasonLength)}: ${textOf(url)}`);
 }
 
 /**

@@ -168,10 +168,11 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   const settings = checkMcpOptions(options);
   let tools: ToolRegistry = createToolRegistry();
   let listed: string | undefined = "[]";
+  let order: ReadonlyMap<string, number> = new Map();
   let isClosed = false;
 
   const refresh = oneAfterAnother(async () => {
-    const found = await listTools(settings.client);
+    const found = keepOrder(await listTools(settings.client, (error) => report(settings, error)), order);
     for (const tool of found) assertDepth(tool);
     const text = JSON.stringify(found);
     if (text === listed) return;
@@ -179,6 +180,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
       toTools(found, settings, { recover, listed: (signal) => later.settled(signal, reportsApart(settings)) }),
     );
     listed = text;
+    order = new Map(found.map(({ name }, position) => [name, position]));
   });
   let recovering: Promise<boolean> | undefined;
   const recover: Recover = (error) => {
@@ -216,6 +218,15 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     refresh: () => later.follow(refresh()),
     close,
   };
+}
+
+/**
+ * Keeps the order of tools that were listed before, and puts new ones after them. Some servers list their tools in a random order, and each
+ * change of the order would miss the prompt cache (github.com/googleapis/mcp-toolbox/issues/3463).
+ */
+function keepOrder(found: readonly McpTool[], order: ReadonlyMap<string, number>): readonly McpTool[] {
+  const placeOf = ({ name }: McpTool): number => order.get(name) ?? order.size;
+  return [...found].sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** Resolves to true if the client is connected again. Reports errors. */

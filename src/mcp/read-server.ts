@@ -1,6 +1,6 @@
-import { isRecord, listOf, recordOf } from "../core/kit.ts";
+import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import { isText } from "../shared/errors/check-fields.ts";
-import type { JsonSchema } from "../core/index.ts";
+import { type JsonSchema, LoopError } from "../core/index.ts";
 import { textOrNone } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
@@ -9,7 +9,11 @@ import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPag
 /** The maximum number of pages, because a faulty server could keep returning pages forever. */
 const maxPages = 1_000;
 
-export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
+/**
+ * Requests all pages of tools. Leaves out and reports each tool without a schema for an object, so that one invalid tool does not cost all
+ * others (github.com/anthropics/claude-code/issues/88049).
+ */
+export async function listTools(client: McpClient, report: (error: unknown) => void = () => {}): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");
   const capabilities = client.getServerCapabilities();
   if (capabilities !== undefined && capabilities.tools === undefined) return [];
@@ -19,7 +23,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
     // Stops at a repeated cursor, because some servers send one with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247).
     if (asked.has(cursor)) return [...byName.values()];
     asked.add(cursor);
-    const page: McpToolPage = readPage(await requestPage(client, cursor));
+    const page: McpToolPage = readPage(await requestPage(client, cursor), report);
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
     cursor = page.nextCursor;
     if (cursor === undefined) return [...byName.values()];
@@ -56,16 +60,24 @@ const annotationFields: FieldChecks = {
 };
 const executionFields: FieldChecks = { taskSupport: isText };
 
-function readPage(page: unknown): McpToolPage {
+function readPage(page: unknown, report: (error: unknown) => void): McpToolPage {
   const { tools, nextCursor } = recordOf(page);
-  if (!Array.isArray(tools) || !tools.every(isTool) || !(isAbsent(nextCursor) || typeof nextCursor === "string")) {
+  if (!Array.isArray(tools) || !(isAbsent(nextCursor) || typeof nextCursor === "string")) {
     throw new Error("The MCP server sent an invalid list of tools.");
   }
-  return { tools: tools.map(readTool), nextCursor: textOrNone(nextCursor) };
+  const valid = tools.filter((tool: unknown): tool is McpTool => {
+    if (isTool(tool)) return true;
+    const toolName = textOf(recordOf(tool).name);
+    report(new LoopError("invalid-schema", { toolName, problem: "is not the schema of an object" }));
+    return false;
+  });
+  return { tools: valid.map(readTool), nextCursor: textOrNone(nextCursor) };
 }
 
 function isTool(tool: unknown): tool is McpTool {
-  return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
+  if (!isRecord(tool) || typeof tool.name !== "string" || !isRecord(tool.inputSchema)) return false;
+  const { type = "object" } = tool.inputSchema;
+  return type === "object";
 }
 
 /** Removes fields of the wrong type, so that an invalid hint has no effect. */

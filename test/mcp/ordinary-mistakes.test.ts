@@ -1,0 +1,92 @@
+// What servers in use do differently from the specification, or newly according to it.
+
+import { McpError } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { createMcpRegistry } from "turnwright/mcp";
+import { answersOf } from "../loop/play.ts";
+import { setUp } from "./call-stage.ts";
+import { closing, generations } from "./connect.ts";
+import { createToolServer, type ServedTool } from "./tool-server.ts";
+
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+describe.for(generations)("createMcpRegistry over $name", (generation) => {
+  it.for<[what: string, inputSchema: unknown]>([
+    ["a schema of another type", { type: "string" }],
+    ["a type in capital letters", { type: "OBJECT", properties: {} }],
+    ["no schema", null],
+  ])("lists the other tools if a tool has %s, and reports that tool", async ([, inputSchema]) => {
+    const odd = { name: "odd", inputSchema } as ServedTool;
+    const { server } = createToolServer([{ name: "first" }, odd, { name: "last" }]);
+    const { client } = await closing(generation.connectTo(server));
+    const errors: unknown[] = [];
+    const registry = await createMcpRegistry({ client, onError: (error) => errors.push(error) });
+    expect(registry.definitions().map(({ name }) => name)).toEqual(["first", "last"]);
+    expect(errors).toMatchObject([
+      {
+        code: "invalid-schema",
+        message: expect.stringMatching(/^The input schema of tool "odd" is not the schema of an object/),
+      },
+    ]);
+  });
+
+  it("keeps the order of the tools if the server lists them in another order", async () => {
+    const served = createToolServer(["b", "a", "c"].map((name) => ({ name })));
+    const { client } = await closing(generation.connectTo(served.server));
+    const registry = await createMcpRegistry({ client });
+    const definitions = registry.definitions();
+    await served.setTools(
+      ["c", "a", "b"].map((name) => ({ name })),
+      { silent: true },
+    );
+    await registry.refresh();
+    expect(registry.definitions()).toBe(definitions);
+    await served.setTools(
+      ["new", "c", "b"].map((name) => ({ name })),
+      { silent: true },
+    );
+    await registry.refresh();
+    expect(registry.definitions().map(({ name }) => name)).toEqual(["b", "c", "new"]);
+  });
+
+  it("tells the model which page the user must open before the call can run", async () => {
+    const elicitations = [
+      { mode: "url", elicitationId: "1", url: "https://example.com/login?state=7", message: "Connect your calendar" },
+      { mode: "url", elicitationId: "2", url: "javascript:alert(1)", message: "Connect your files" },
+    ];
+    const { start } = await setUp(generation, [{ name: "act" }], {
+      answer: () => Promise.reject(new McpError(-32_042, "This request requires more information.", { elicitations })),
+    });
+    const result = await start(["act"]).result;
+    expect(answersOf(result)).toMatchObject([
+      {
+        outcome: "failed",
+        result: {
+          reason:
+            "The user must first open a page, for example to log in. Tell the user the address, and call the tool again afterwards.\n" +
+            "Connect your calendar: https://example.com/login?state=7",
+        },
+      },
+    ]);
+  });
+
+  it("shows an image once, although FastMCP repeats its bytes in the structured content", async () => {
+    const image = { type: "image" as const, mimeType: "image/png", data: png };
+    const { start } = await setUp(generation, [{ name: "act" }], {
+      answer: () => ({ content: [image], structuredContent: { result: [image, { type: "text", text: "A dot" }] } }),
+    });
+    const result = await start(["act"]).result;
+    expect(answersOf(result)).toMatchObject([
+      {
+        outcome: "completed",
+        result: {
+          result: [
+            { type: "image", mimeType: "image/png", data: "(shown below)" },
+            { type: "text", text: "A dot" },
+          ],
+        },
+        content: [{ type: "image", mediaType: "image/png", data: png }],
+      },
+    ]);
+  });
+});
