@@ -263,9 +263,10 @@ export interface McpRegistryOptions {
    */
   readonly elicitation?: boolean | undefined;
   /**
-   * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if a
-   * question from the server cannot be passed to the user (the question is then cancelled), and if the client's session is lost and
-   * `reconnect` is not set or fails. Default: errors are ignored.
+   * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called for each
+   * tool whose schema is not that of an object, which is left out. Also called if a question from the server cannot be passed to the user
+   * (the question is then cancelled), and if the client's session is lost and `reconnect` is not set or fails. Default: errors are
+   * ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**

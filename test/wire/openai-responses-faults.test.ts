@@ -85,7 +85,11 @@ describe("openaiResponses over a real connection", () => {
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
-    ["the connection drops", { frames: [said], ending: "drop" }, { code: "network", retryable: true, message: "terminated: other side closed" }],
+    [
+      "the connection drops",
+      { frames: [said], ending: "drop" },
+      { code: "network", retryable: true, message: "terminated: other side closed" },
+    ],
     [
       "the response fails",
       { frames: [said, ended("failed", { usage: null, error: { code: "server_error", message: "It broke." } })] },

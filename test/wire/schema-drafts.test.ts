@@ -39,6 +39,21 @@ const kinds: readonly (readonly [what: string, given: JsonSchema, sent: object])
     { type: "object", properties: { a: text } },
   ],
   [
+    "a list of required names among the properties",
+    { type: "object", properties: { a: text, b: text, required: ["a"] }, required: ["b"] },
+    { type: "object", properties: { a: text, b: text }, required: ["b", "a"] },
+  ],
+  [
+    "keywords that are null",
+    { type: "object", properties: { a: { ...text, enum: null, default: null } }, required: null, additionalProperties: null },
+    { type: "object", properties: { a: { ...text, default: null } } },
+  ],
+  [
+    "types of programming languages",
+    { type: "OBJECT", properties: { a: { type: "int" }, b: { type: "list", items: { type: "str" } }, c: { type: "any" } } },
+    { type: "object", properties: { a: { type: "integer" }, b: { type: "array", items: text }, c: {} } },
+  ],
+  [
     "properties named like keywords",
     { type: "object", properties: { items: { ...number, default: 1 }, exclusiveMinimum: { type: "boolean" } } },
     { type: "object", properties: { items: { ...number, default: 1 }, exclusiveMinimum: { type: "boolean" } } },

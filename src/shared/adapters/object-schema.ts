@@ -50,7 +50,7 @@ const bounds = ["Minimum", "Maximum"] as const;
  */
 function toCurrentDraft(root: JsonSchema): JsonSchema {
   const made = mapSchemas(root, (schema) =>
-    withReference(withTuple(withNames(bounds.reduce(withBound, schema))), root),
+    withReference(withTuple(withNames(bounds.reduce(withBound, withKnownType(withoutNulls(schema))))), root),
   ) as JsonSchema;
   if (made === root) return root;
   // Drops `$schema`, because the old draft's URI would change the meaning of the new keywords. Without it, services assume draft 2020-12.
@@ -70,7 +70,8 @@ function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): Unknown
  * Corrects lists that should be objects, and vice versa. PHP servers write `properties: []` (github.com/shopware/shopware/pull/18713)
  * and `required: {}` (github.com/Automattic/wordpress-mcp/issues/58).
  */
-function withNames(node: UnknownRecord): UnknownRecord {
+function withNames(given: UnknownRecord): UnknownRecord {
+  const node = withPlacedNames(given);
   const { properties, required = [], ...rest } = node;
   const isList = Array.isArray(properties) && properties.length === 0;
   if (!isList && Array.isArray(required)) return node;
@@ -79,6 +80,42 @@ function withNames(node: UnknownRecord): UnknownRecord {
     ...(properties === undefined ? {} : { properties: isList ? {} : properties }),
     ...(Array.isArray(required) && required.length > 0 ? { required } : {}),
   };
+}
+
+/** Moves the list `required` out of the properties, among which some servers write it (github.com/mastra-ai/mastra/issues/23731). */
+function withPlacedNames(node: UnknownRecord): UnknownRecord {
+  const { properties, required = [] } = node;
+  if (!isRecord(properties) || !Array.isArray(properties["required"])) return node;
+  const { required: names, ...others } = properties;
+  return { ...node, properties: others, required: [...new Set([...listOf(required), ...listOf(names)])] };
+}
+
+/** Removes keywords that are null, which some serializers write for absent ones. `const` and `default` may be null. */
+function withoutNulls(node: UnknownRecord): UnknownRecord {
+  const entries = Object.entries(node);
+  const kept = entries.filter(([keyword, value]) => value !== null || keyword === "const" || keyword === "default");
+  return kept.length === entries.length ? node : Object.fromEntries(kept);
+}
+
+const knownTypes: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
+const otherTypes: ReadonlyMap<string, string> = new Map([
+  ["str", "string"],
+  ["int", "integer"],
+  ["float", "number"],
+  ["double", "number"],
+  ["bool", "boolean"],
+  ["list", "array"],
+  ["dict", "object"],
+]);
+
+/** Replaces the types of programming languages, and types in capitals (github.com/Kuadrant/mcp-gateway/pull/689). Removes "any". */
+function withKnownType(node: UnknownRecord): UnknownRecord {
+  const { type, ...rest } = node;
+  if (typeof type !== "string" || knownTypes.includes(type)) return node;
+  const word = type.toLowerCase();
+  if (word === "any") return rest;
+  const known = knownTypes.includes(word) ? word : otherTypes.get(word);
+  return known === undefined ? node : { ...node, type: known };
 }
 
 function withTuple(node: UnknownRecord): UnknownRecord {
