@@ -2,7 +2,7 @@
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
-import { openSchema } from "../shared/postgres.ts";
+import { toMigration } from "../shared/postgres.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
@@ -32,13 +32,12 @@ export interface PostgresConversationStoreOptions {
 
 const pageSize = 500;
 
-const tables = `
-  ${openSchema}
+const tables = toMigration(`
   CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
   ALTER TABLE turnwright.chats ADD COLUMN IF NOT EXISTS changed_at timestamptz NOT NULL DEFAULT now();
   CREATE TABLE IF NOT EXISTS turnwright.chat_messages (
     chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position));
-  ${journalTables}`;
+  ${journalTables}`);
 
 const until = "now() + $3 * interval '1 millisecond'";
 

@@ -2,7 +2,7 @@
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../shared/repeat-failed.ts";
-import { isRefusedByPostgres, openSchema } from "../shared/postgres.ts";
+import { isRefusedByPostgres, toMigration } from "../shared/postgres.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,
@@ -17,8 +17,7 @@ import {
 /** The version of the tables. A turnwright version that changes the tables must increase this number and convert existing tables. */
 const schemaVersion = 2;
 
-const tables = `
-  ${openSchema}
+const tables = toMigration(`
   CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
   INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;
   CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, application text NOT NULL, lease_ms double precision NOT NULL, beat timestamptz NOT NULL);
@@ -35,8 +34,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS turnwright.conversations (id text PRIMARY KEY, runs integer NOT NULL);
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
-  UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion};
-`;
+  UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion}`);
 
 /** How long to keep retrying a failed read, for example while Postgres restarts, in milliseconds. */
 const repeatForMs = 60_000;

@@ -10,9 +10,13 @@ export function isRefusedByPostgres(error: unknown): boolean {
 }
 
 /**
- * The statements that begin a migration in Postgres. The lock lasts until the transaction ends, because two processes that create the
- * schema at the same time would both fail.
+ * Returns one statement that runs a migration, because some drivers refuse several statements in one query. The lock lasts until the
+ * statement ends, because two processes that create the schema at the same time would both fail.
  */
-export const openSchema = `
-  SELECT pg_advisory_xact_lock(7233410001);
-  CREATE SCHEMA IF NOT EXISTS turnwright;`;
+export function toMigration(statements: string): string {
+  return `DO $$ BEGIN
+  PERFORM pg_advisory_xact_lock(7233410001);
+  CREATE SCHEMA IF NOT EXISTS turnwright;
+  ${statements};
+  END $$`;
+}

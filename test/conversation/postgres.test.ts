@@ -75,6 +75,18 @@ describe("postgresConversationStore", () => {
     expect((await pool.query("SELECT id FROM turnwright.chats")).rows).toEqual([]);
   });
 
+  it("works with a driver that refuses several statements in one query", async () => {
+    const pool = database.connect();
+    await pool.query("DROP SCHEMA IF EXISTS turnwright CASCADE");
+    const extended = {
+      query: async (sql: string, values: unknown[] = []) =>
+        pool.query<object>(Object.assign({ text: sql, values }, { queryMode: "extended" })),
+    };
+    const options = { provider: createMockProvider([text("Yes.")]) };
+    const conversation = createConversation({ id: "extended", store: postgresConversationStore(extended), options });
+    expect((await conversation.send("Is it on?")).text).toBe("Yes.");
+  });
+
   it("rejects with the pool's error, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;
