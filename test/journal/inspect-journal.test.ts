@@ -222,9 +222,7 @@ describe("inspectJournal", () => {
     const other = memoryJournal(saved);
     const details = { field: "version", expected: "4", received: String(version) };
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch", details });
-    await expect(inspectJournal(other)).rejects.toThrow(
-      `has format version ${version}, but this release reads version 4`,
-    );
+    await expect(inspectJournal(other)).rejects.toThrow(`has format version ${version}, but this release reads version 4`);
   });
 
   it("rejects records that do not begin with a run record", async () => {
