@@ -1,4 +1,4 @@
-// What servers in use do differently from the specification, or newly according to it.
+// Mistakes of MCP servers in use, and features that a server may have without a mistake.
 
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
