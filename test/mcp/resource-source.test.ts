@@ -115,7 +115,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
   it("reports a server error to the model", async () => {
     const { read } = await connect(generation);
     expect(await read({ id: "docs://nothing", action: "read" })).toMatch(
-      /^failed: The MCP server did not return the resource\. Its error: .*No resource docs:\/\/nothing/,
+      /^failed: The MCP server did not return the resource: .*No resource docs:\/\/nothing/,
     );
   });
 
