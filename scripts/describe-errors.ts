@@ -106,7 +106,7 @@ const frames: { readonly [code: string]: (problem: string, place: string, receiv
     place === "…"
       ? `The journal is damaged: the record … ${problem}. Use an unchanged copy, and check your "redact" function.`
       : `The journal … is damaged: line … ${problem}. Use an unchanged copy.`,
-  "log-damaged": (problem) => `…: ${problem}.`,
+  "log-damaged": (problem) => `run log: ${problem}.`,
   "rerun-refused": (problem) => `The run cannot be repeated from iteration …: ${problem}.`,
   "conversation-refused": (problem) => `Conversation … ${problem}.`,
 };

@@ -30,9 +30,10 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   if (cache.share >= share) return;
   const breaks = cache.breaks.filter(({ isIntended }) => !isIntended);
   const more = breaks.length > maxBreaks ? [`and ${breaks.length - maxBreaks} more`] : [];
-  const kept = `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected.`;
   const list = [...breaks.slice(0, maxBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
-  throw new Error(`${kept} These requests broke the prompt cache:${list}`);
+  throw new Error(
+    `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected. These requests broke the prompt cache:${list}`,
+  );
 }
 
 function nothingCompared(requests: number): string {
