@@ -15,7 +15,7 @@ function build(
   options: Partial<GoogleGenerateContentOptions> = {},
 ): ReturnType<typeof buildGenerateParams> {
   const settings = checkGenerateOptions({ client, model: "m", ...options });
-  const ports = { settings, convert: createContentConverter(settings), signal };
+  const ports = { settings, convert: createContentConverter(settings), signal, report: () => {} };
   return buildGenerateParams({ messages: [user], tools: [], iteration: 0, ...request }, ports);
 }
 

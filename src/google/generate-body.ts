@@ -12,11 +12,13 @@ import type {
   UserMessage,
 } from "../core/index.ts";
 import { continueText, openingText } from "../shared/adapters/wire-names.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import {
   hasSucceeded,
   memoize,
   readAssistantMessage,
+  textOf,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
@@ -236,13 +238,19 @@ interface RequestPorts {
   readonly settings: GenerateSettings;
   readonly convert: ContentConverter;
   readonly signal: AbortSignal;
+  report(change: RequestChange): void;
 }
 
 /**
  * Builds the SDK's parameters. The request's `settings.extra` may replace fields of `config`, except the signal, the continuation token, and
  * the fields that keep the SDK from running tools or continuing an answer automatically.
  */
-export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
+export function buildGenerateParams(
+  given: ModelRequest,
+  { settings, convert, signal, report }: RequestPorts,
+): GenerateContentParams {
+  const isCached = textOf(given.settings?.extra?.["cachedContent"]) !== "";
+  const request = isCached ? withoutCached(given, report) : given;
   const { messages, continuationToken, settings: model = {} } = request;
   const { system, schema } = planOutput(request, settings);
   return {
@@ -250,7 +258,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
     contents: joinContents(messages, convert, continuationToken !== undefined),
     config: withoutUnusedMode({
       ...(system === undefined || system.trim() === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
-      ...toToolFields(request, settings),
+      ...(isCached ? {} : toToolFields(request, settings)),
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
       ...(schema === undefined ? {} : { responseMimeType: "application/json", responseJsonSchema: schema }),
@@ -262,6 +270,17 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       abortSignal: signal,
     }),
   };
+}
+
+/**
+ * Removes what belongs into cached content. The service refuses it in requests that use the cache: "CachedContent can not be used with
+ * GenerateContent request setting system_instruction, tools or tool_config" (github.com/langchain-ai/langchain-google/issues/1618).
+ */
+function withoutCached(request: ModelRequest, report: (change: RequestChange) => void): ModelRequest {
+  const { system = "", tools } = request;
+  if (system.trim() !== "") report({ by: "adapter", field: "system", action: "removed", reason: "unsupported" });
+  if (tools.length > 0) report({ by: "adapter", field: "tools", action: "removed", reason: "unsupported" });
+  return { ...request, system: undefined, tools: [], toolChoice: undefined };
 }
 
 const opening: WireContent = { role: "user", parts: [{ text: openingText }] };

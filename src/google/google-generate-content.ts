@@ -2,6 +2,7 @@ import { checkBody } from "../shared/adapters/open-answer.ts";
 import type { Clock, Provider } from "../core/index.ts";
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
 import { createSdkProvider, isRecord, listOf, recordOf, withFinishReasons } from "../core/kit.ts";
+import { reportTo } from "../shared/adapters/request-changes.ts";
 import { EventTail } from "../shared/adapters/event-filter.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
@@ -50,7 +51,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     const open = async (signal: AbortSignal): Promise<unknown> => {
-      const params = buildGenerateParams(fitMedia(request), { settings, convert, signal });
+      const params = buildGenerateParams(fitMedia(request), { settings, convert, signal, report: reportTo(out) });
       const watched = watchFetch(client, params, { clock: call.clock, tail });
       call.sending?.(watched.params, settings);
       try {
