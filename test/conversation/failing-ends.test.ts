@@ -94,7 +94,7 @@ describe("a conversation whose store fails when a run ends", () => {
     const sent = conversation.send("Pay.").catch((thrown: unknown) => thrown);
     await clock.advance(5_000);
     expect(await sent).toMatchObject({
-      message: expect.stringContaining("The store has failed"),
+      message: expect.stringContaining("The store failed"),
       cause: error,
     });
     expect(textIn(await sent)).toBe("Paid.");

@@ -86,7 +86,7 @@ describe("a durable conversation's id", () => {
   it("belongs to the first host that used the id", async () => {
     expect((await hostA.start("same", { message: "?" })).kind).toBe("started");
     expect(await hostB.status("same")).toBeUndefined();
-    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('because the run "same/1" belongs to another loop');
+    await expect(hostB.start("same", { message: "?" })).rejects.toThrow('because the run "same/1" belongs to a different loop');
   });
 });
 

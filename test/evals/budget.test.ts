@@ -56,6 +56,6 @@ it.for([
   });
   const { warnings } = await evaluate(evaluation, { limits });
   expect(warnings).toEqual(
-    Array.from({ length: count }, () => expect.stringMatching(/^No trial has run the loop with trial.options/)),
+    Array.from({ length: count }, () => expect.stringMatching(/^No trial has passed trial.options/)),
   );
 });

@@ -307,7 +307,7 @@ describe("the `stream` hook", () => {
 
 it("a run with an eager tool needs eagerTools()", async () => {
   await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow(
-    "a list without eagerTools(), but must be a list with it",
+    "an array without eagerTools(), but must be an array with it",
   );
 });
 
