@@ -94,9 +94,14 @@ const nameOf = (name: ts.PropertyName): string => (ts.isStringLiteral(name) ? na
 const withCode = (texts: readonly string[], code: string): readonly Message[] =>
   texts.map((text) => ({ text: tidy(text), code }));
 
+/** As in `subjectOf` of error-messages.ts. `option` is in quotation marks. */
+function subjectOf(option: string): string {
+  return option.startsWith('"the ') ? `T${option.slice(2, -1)}` : `Option ${option}`;
+}
+
 /** Messages of LoopError whose text depends on `problem`: the places that set it have the words. */
 const frames: { readonly [code: string]: (problem: string, place: string, received: string) => string } = {
-  "invalid-option": (problem, option, received) => `Option ${option} is ${received}, but must be ${problem}.`,
+  "invalid-option": (problem, option, received) => `${subjectOf(option)} is ${received}, but must be ${problem}.`,
   "invalid-tool": (problem) => `Tool … ${problem}.`,
   "invalid-schema": (problem) => `The input schema of tool … ${problem}.`,
   "invalid-messages": (problem) => `Message … ${problem}.`,
@@ -141,7 +146,7 @@ function readNew(node: ts.NewExpression): readonly Message[] {
 function readCall(node: ts.CallExpression): readonly Message[] {
   if (node.expression.getText() !== "invalidOption") return [];
   const [option, expected] = (node.arguments ?? []).map((argument) => textsOf(argument)[0] ?? "…");
-  return withCode([`Option "${option}" is …, but must be ${expected}.`], "invalid-option");
+  return withCode([`${subjectOf(`"${option}"`)} is …, but must be ${expected}.`], "invalid-option");
 }
 
 function readMessages(path: string): readonly Message[] {
@@ -184,7 +189,7 @@ function isWhole({ text, code }: Message): boolean {
   const words = text.match(/\p{L}{2,}/gu)?.length ?? 0;
   return (
     words > 3 &&
-    !/^Option .* is …, but must be (?:…|.* of them)\.$/.test(text) &&
+    !/^(?:Option|The) .* is …, but must be (?:…|.* of them)\.$/.test(text) &&
     !/^The (?:decision about call … is …\.$|input schema of tool …\. )/.test(text) &&
     (/^[a-z]/.test(code) || /^(?:["\p{Lu}…]|\w+\()/u.test(text))
   );

@@ -141,7 +141,7 @@ export class PostgresStore implements DurableStore {
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
-        `The tables in the schema "turnwright" have version ${version}, but this version of turnwright supports version ${schemaVersion}. Update turnwright in this process.`,
+        `The tables in the schema "turnwright" are at version ${version}, but this process uses a turnwright that supports version ${schemaVersion}. Update its turnwright package.`,
       );
   }
 

@@ -32,7 +32,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
   const { workflowID } = DBOS;
   if (workflowID === undefined || !DBOS.isInWorkflow()) {
     throw new LoopError("invalid-option", {
-      option: "runInWorkflow()",
+      option: "the function runInWorkflow",
       expected: "called inside a workflow and outside its steps",
       received: "called outside a DBOS workflow or inside a step",
     });

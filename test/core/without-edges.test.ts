@@ -17,14 +17,14 @@ function leaveOutAll(): void {
   Object.assign(edges, bareEdges);
 }
 
-it("runToolLoop: runs without the functions in `edges`", async () => {
+it("runToolLoop: runs in a bundle without the optional checks and messages", async () => {
   leaveOutAll();
   const provider = createMockProvider([toolCall("work", {}), text("Done.")]);
   const result = await runToolLoop({ provider, tools: [work], messages });
   expect(result).toMatchObject({ status: "completed", text: "Done.", toolCallsExecuted: 1 });
 });
 
-it("runToolLoop: a function as needsApproval makes each call wait, without the functions in `edges` and without approve()", async () => {
+it("runToolLoop: a function as needsApproval makes each call wait, in a bundle without the optional checks and without approve()", async () => {
   leaveOutAll();
   const provider = createMockProvider([toolCall("work", {}), text("Done.")]);
   const result = await runToolLoop({ provider, tools: [{ ...work, needsApproval: () => false }], messages });

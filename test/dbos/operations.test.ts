@@ -93,7 +93,7 @@ describe("a worker for durable runs", () => {
     await session.connect();
     await session.query("UPDATE turnwright.schema SET version = 3");
     const launched = launchWorker({ databaseUrl: postgres.url });
-    await expect(launched).rejects.toThrow('The tables in the schema "turnwright" have version 3');
+    await expect(launched).rejects.toThrow('The tables in the schema "turnwright" are at version 3');
     await session.query("UPDATE turnwright.schema SET version = 2");
     await session.end();
     client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });

@@ -73,7 +73,7 @@ it("a host stops a run whose lock is lost, and stores nothing more", async () =>
   expect((await memory.load(id))?.state.lastRun?.status).toBe("running");
 });
 
-it("a lock acquired after storeMs is released", async () => {
+it("a lock that is acquired only after the storeMs timeout is released", async () => {
   const memory = memoryConversationStore();
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

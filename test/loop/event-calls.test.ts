@@ -122,7 +122,7 @@ describe("callId and index in events", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);
   });
 
-  it("are in a late-result event from an earlier iteration", async () => {
+  it("are set in the late-result event for a call from an earlier iteration", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
     const playing = play([[call("ok"), call("late")], call("ok"), [wait(100), text("Done.")]], { clock, tools: [ok, late] });

@@ -145,7 +145,7 @@ describe("a journal that fails", () => {
     expect(JSON.stringify(error)).not.toContain("Look");
   });
 
-  it("rejects with journal-failed and the partial result if it throws a value that cannot be changed", async () => {
+  it("makes the run reject with journal-failed and the partial result, even if the thrown error is frozen", async () => {
     for (const thrown of ["The disk is full", Object.freeze(new Error("The disk is full."))]) {
       const inner = memoryJournal();
       const step: Journal["step"] = (key, body) => (key === "i0/next" ? Promise.reject(thrown) : inner.step(key, body));
@@ -159,7 +159,7 @@ describe("a journal that fails", () => {
     }
   });
 
-  it("passes its error on unchanged if it is a workflow engine, or if open() throws", async () => {
+  it("makes the run reject with the unchanged error if a workflow engine is the journal, or if open() throws", async () => {
     const engine: Journal = { ...failing("i0/request/model", "rejects"), engine: true };
     await expect(play([text("Hi.")], { journal: engine, runId: "engine" }).result).rejects.toBe(broken);
     const locked: Journal = { ...memoryJournal(), open: () => Promise.reject(broken) };

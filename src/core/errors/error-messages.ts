@@ -35,11 +35,16 @@ const forms = {
   approval: '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }',
 };
 
+/** Returns how a message begins. An option without a name is described, such as "the argument of startWith()". */
+function subjectOf(option: string): string {
+  return option.startsWith("the ") ? `T${option.slice(1)}` : `Option ${quote(option)}`;
+}
+
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 
 const messages: Messages = {
   "invalid-option": ({ option, expected, received, instead }) =>
-    `Option ${quote(option)} is ${received}, but must be ${expected}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
+    `${subjectOf(option)} is ${received}, but must be ${expected}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
   "unknown-option": ({ option, nearest, instead }) =>
     [
       `There is no option ${quote(option)}.`,

@@ -24,7 +24,7 @@ const words: { readonly [Problem in MessageProblem]: string } = {
   "user-content": 'must have a string or an array of content parts as "content"',
   "assistant-content": 'must have an array of text, reasoning and tool-call parts as "content"',
   results: 'must have an array of tool results as "results"',
-  metadata: 'must have an object of plain data as "metadata"',
+  metadata: 'has "metadata" that is not an object of plain data',
 };
 
 function isContentPart(part: unknown): part is ContentPart {

@@ -248,7 +248,7 @@ function thresholdFor(provider: Provider, settings: Settings): number | undefine
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
   if (!isCompaction(given))
-    throw invalidOption("compactMessages().startWith()", 'the "compaction" from the result of a run', given);
+    throw invalidOption("the argument of compactMessages().startWith()", 'the "compaction" from the result of a run', given);
   const { summary, count, kept } = given;
   return { summary, count, kept };
 }
@@ -258,7 +258,11 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
-  throw invalidOption("compactMessages().startWith()", 'the "compaction" from an earlier run of the same conversation', earlier);
+  throw invalidOption(
+    "the argument of compactMessages().startWith()",
+    'the "compaction" from an earlier run of the same conversation',
+    earlier,
+  );
 }
 
 function isNative({ compacts }: Provider, { native }: Settings): boolean {

@@ -215,5 +215,5 @@ function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySe
 
 function checkCount(messages: number | undefined): void {
   if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
-  throw invalidOption("createHandoffs().startWith()", "a message count (a whole number of at least 0)", messages);
+  throw invalidOption("the argument of createHandoffs().startWith()", "a message count (a whole number of at least 0)", messages);
 }

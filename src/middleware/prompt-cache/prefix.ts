@@ -168,6 +168,7 @@ export function checkLastRequest(given: LastRequest): LastRequest {
     isListOf(system, isDigest) &&
     isRecord(settings) &&
     isListOf(messages, isGroup);
-  if (!isFit) throw invalidOption("watchPromptCache().startWith()", 'the "cache.last" from the result of a run', given);
+  if (!isFit)
+    throw invalidOption("the argument of watchPromptCache().startWith()", 'the "cache.last" from the result of a run', given);
   return structuredClone(given);
 }

@@ -124,7 +124,7 @@ describe("control.drain() on a nested run", () => {
     expect([inner.provider.calls, provider.calls, third.toolCallsExecuted]).toEqual([3, 2, 3]);
   });
 
-  it("lets parallel calls finish, which the resumed run does not repeat", async () => {
+  it("lets parallel calls finish, and the resumed run does not repeat them", async () => {
     const ran: string[] = [];
     const work = tool("work", (_, { idempotencyKey }) => ran.push(idempotencyKey));
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });

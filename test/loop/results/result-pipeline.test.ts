@@ -202,7 +202,7 @@ it.for<[option: string, results: unknown, code: string]>([
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("processResults calls a stage that is a class instance as a method", async () => {
+it("processResults keeps `this` in stages that are class instances", async () => {
   class Shelf {
     readonly threshold = 0;
     readonly #kept: string[] = [];
