@@ -94,9 +94,9 @@ const nameOf = (name: ts.PropertyName): string => (ts.isStringLiteral(name) ? na
 const withCode = (texts: readonly string[], code: string): readonly Message[] =>
   texts.map((text) => ({ text: tidy(text), code }));
 
-/** As in `subjectOf` of error-messages.ts. `option` is in quotation marks. */
+/** A value that is not an option is described in words, such as "The argument of startWith()". `option` is in quotation marks. */
 function subjectOf(option: string): string {
-  return option.startsWith('"the ') ? `T${option.slice(2, -1)}` : `Option ${option}`;
+  return option.includes(" ") ? option.slice(1, -1) : `Option ${option}`;
 }
 
 /** Messages of LoopError whose text depends on `problem`: the places that set it have the words. */

@@ -2,10 +2,10 @@
 
 import type { Json, Usage } from "../core/index.ts";
 
-/** The AG-UI protocol version that a page uses: the version of its `@ag-ui/client`. */
+/** The AG-UI protocol version that a web page uses: the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
 
-/** Names the nested run that an event belongs to. In events of the outermost run, `subagentRunId` is absent. */
+/** Identifies the nested run that an event belongs to. Events of the outermost run have no `subagentRunId`. */
 export interface AGUIAttribution {
   readonly subagentRunId?: string;
 }
@@ -87,7 +87,7 @@ export type AGUICustomName =
   | "steered"
   | "subagent";
 
-/** The ids that a page sends with its request. The client uses these ids to match events to the request. */
+/** The ids that an AG-UI client sends with its request, and uses to match events to that request. */
 export interface AGUIRunIds {
   readonly threadId: string;
   readonly runId: string;
@@ -98,9 +98,9 @@ export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
 
-/** A tool call that is waiting for a decision or a result, usually from the page. */
+/** A tool call that is waiting for a decision or a result, usually from the web page. */
 export interface AGUIInterrupt extends AGUIAttribution {
-  /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` splits this id again. */
+  /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` separates them again. */
   readonly id: string;
   /**
    * Why the call is waiting. "input_required" means that middleware or a durable tool is waiting for an answer from the page.
@@ -109,7 +109,7 @@ export interface AGUIInterrupt extends AGUIAttribution {
   readonly reason: "approval_required" | "client_tool_input" | "input_required" | "external_result";
   /** A sentence that the page can show, such as `May "pay" run?`. */
   readonly message: string;
-  /** The waiting tool call. Absent if no call is waiting, for example when middleware is waiting before a request. */
+  /** The waiting tool call. Absent if no call is waiting, for example when middleware waits for an answer before a model request. */
   readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };

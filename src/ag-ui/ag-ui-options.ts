@@ -3,10 +3,10 @@ import type { OnError } from "../web/page-values.ts";
 import type { SSEOptions } from "../web/sse-lines.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
 
-/** Options that control how AG-UI pages show a run. */
+/** Options for converting a run to AG-UI events. */
 export interface AGUIOptions {
   /**
-   * The page's protocol version: "1.0" for `@ag-ui/client` 1.0, and "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack
+   * The AG-UI protocol version of the web page: "1.0" for `@ag-ui/client` 1.0, and "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack
    * AI. With "0.0", nested runs are sent as `CUSTOM` events. Default "1.0".
    */
   readonly version?: AGUIVersion | undefined;
@@ -24,10 +24,10 @@ export interface AGUIOptions {
   /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * AG-UI cannot remove text from a page. If true, the stream holds back the output of an attempt while a wrapping provider, such
-   * as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of a discarded
-   * attempt then stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output from `withRetry`, and from the last provider
-   * in `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
+   * AG-UI has no event that removes text from a page. If true, the stream holds back the output of an attempt while a wrapping provider,
+   * such as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of a discarded attempt
+   * then stays visible, and a `CUSTOM` event `attempt-discarded` follows. Output from `withRetry`, and from the last provider in
+   * `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**

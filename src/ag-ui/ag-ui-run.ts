@@ -18,7 +18,7 @@ import { toResultMessageId } from "./page-ids.ts";
 import { toContent } from "./to-ag-ui-messages.ts";
 
 export interface RunPlace {
-  /** The prefix of all ids of this run on the page. */
+  /** The prefix of every id that this run uses on the web page. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;

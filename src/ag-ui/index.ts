@@ -1,4 +1,4 @@
-// Exports the `turnwright/ag-ui` entry, which shows runs on pages that use the AG-UI protocol, such as CopilotKit or TanStack AI.
+// The `turnwright/ag-ui` entry point: shows runs in web UIs that use the AG-UI protocol, such as CopilotKit and TanStack AI.
 
 export { isRequestError, RequestError } from "../web/read-request-body.ts";
 export type { AGUIEvent } from "./ag-ui-event.ts";

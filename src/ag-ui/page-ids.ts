@@ -1,6 +1,6 @@
-// Adds the `runId` to call ids, because a page shows several runs and call ids are unique only within a run.
+// Adds the `runId` to call ids, because a web page can show several runs and call ids are unique only within a run.
 
-/** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, and a colon. */
+/** Returns the prefix of all ids of a run: the `runId`, with `%` and `:` escaped, followed by a colon. */
 export function toPrefix(runId: string): string {
   return `${runId.replaceAll("%", "%25").replaceAll(":", "%3A")}:`;
 }

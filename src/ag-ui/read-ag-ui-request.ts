@@ -63,7 +63,7 @@ export async function readAGUIRequest(
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
-  // If the page answers an interrupt, the last user message in its history is an old one, so it is ignored.
+  // When a request answers an interrupt, the last user message in its history is an old one, so it is ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(given.answers).length === 0)

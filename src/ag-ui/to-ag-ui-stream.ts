@@ -123,7 +123,7 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // Ends the stream if the page already shows events from a different source, because they cannot be removed from the page.
+    // Ends the stream if the client already shows events from a different source, because those events cannot be taken back.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }

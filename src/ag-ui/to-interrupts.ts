@@ -15,7 +15,7 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   const issues = question?.issues;
   const metadata = { kind, toolName: name, input: args, ...(issues !== undefined && { issues }) };
   if (kind === "approval") return { ...shown, metadata, reason: "approval_required", responseSchema: decisionSchema };
-  // Omits the schema and the facts, because the page is not allowed to send this result.
+  // Omits the response schema, because the web page is not allowed to send this result.
   if (fromPage !== true) return { ...shown, metadata, reason: "external_result" };
   if (kind === "answer") return { ...shown, ...toInput(call, metadata), reason: "input_required" };
   return { ...shown, metadata, reason: "client_tool_input", responseSchema: toResultSchema(question) };

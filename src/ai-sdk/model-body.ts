@@ -246,7 +246,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Omits reasoning, because it has either no signature or another model's signature. */
+/** Omits reasoning, which has either no signature or one from a different model. */
 function rebuildMessage(message: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(message);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -280,7 +280,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // Some AI SDK packages send the schema as a tool's parameters, whose property names must be valid
+    // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid
     // (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);
@@ -315,8 +315,8 @@ function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
 }
 
 /**
- * Joins consecutive tool messages. Two tool messages are consecutive if one has approval answers for the service and the other has tool
- * results. Also joins consecutive assistant messages if the service requires that roles alternate.
+ * Joins consecutive tool messages, which occur when one has approval answers for the service and the other has tool results. Also joins
+ * consecutive assistant messages if the service requires that roles alternate.
  */
 function joinMessages(
   system: string | undefined,

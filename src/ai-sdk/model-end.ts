@@ -159,7 +159,7 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // Prefers the service's exact reason, except for a normal end, because only the AI SDK packages know whether that was a refusal.
+  // Prefers the service's exact reason, except for a normal end, because only the AI SDK package knows whether it was really a refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }

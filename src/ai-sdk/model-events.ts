@@ -112,8 +112,8 @@ class MessageCalls {
    * sent.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // Ignores calls that the service runs, because the package sends them again once complete. Also ignores a second start with the same
-    // id.
+    // Ignores calls that the service runs, because the AI SDK package sends them again once they are complete. Also ignores a second start
+    // with the same id.
     if (providerExecuted === true || this.#open.has(id)) return;
     const name = textOf(toolName);
     const call = this.#begin(id, name, !this.#ports.names.has(name) || inputEncoding === "text");

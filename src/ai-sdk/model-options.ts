@@ -52,7 +52,7 @@ export interface FileFacts {
   readonly name: { readonly filename?: string };
 }
 
-/** The differences between the versions of the specification. */
+/** The differences between the versions of the AI SDK's language model specification. */
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
   /** Converts a file for a tool result. Returns undefined if results of this version cannot contain the file. */
@@ -201,8 +201,8 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // Requests the call in the prompt, because these models accept a forced tool choice only without thinking, and each package turns
-  // thinking off differently.
+  // Asks for the tool call in the prompt instead of forcing it. These models accept a forced tool choice only when thinking is off, and
+  // each package turns it off differently.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }

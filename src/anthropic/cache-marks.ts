@@ -55,7 +55,7 @@ type Marker = (request: MarkableRequest) => MarkedRequest;
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
  *    The final part may be context, which has a different position in the next request.
  * 2. The latest position that had a mark in an earlier request, if everything before the position is still the same. The server
- *    can then read that mark's entry, even if more than 20 blocks were added. If there is no such position, for example
+ *    can then read that mark's cache entry, even if more than 20 blocks were added. If there is no such position, for example
  *    after a process restart: the end of the second-to-last user message.
  * 3. The system text.
  * 4. The end of the messages that have changed since the previous request, for example because results were masked. Later
@@ -127,7 +127,7 @@ interface Places {
   readonly end: number | undefined;
   readonly read: number | undefined;
   readonly kept: number | undefined;
-  /** The indexes of entries from earlier requests that are still valid. */
+  /** The indexes of the parts with cache entries from earlier requests that are still valid. */
   readonly entries: readonly number[];
 }
 
@@ -172,7 +172,7 @@ function findChanged(parts: readonly Part[], { parts: before }: Sent, same: numb
   return undefined;
 }
 
-/** Counts the cache marks that the caller has set itself, in `extra` and on server tools. */
+/** Counts the cache marks that the caller set in `extra` and on server tools. */
 function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));

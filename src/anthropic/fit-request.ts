@@ -22,7 +22,7 @@ export interface FitPorts {
   readonly lacksThinking: boolean;
   /** True to ask the service to drop thinking that no longer fits the request. */
   readonly dropsUnfit: boolean;
-  /** True if the service refuses `thinking.display`. */
+  /** True if the service refuses the `thinking.display` field. */
   readonly refusesDisplay: boolean;
   report(change: RequestChange): void;
 }

@@ -178,8 +178,8 @@ function toToolResult(part: ToolResultPart): WireBlock {
 }
 
 /**
- * True for a block other than text. An error result may contain only text (github.com/vellum-ai/vellum-assistant/issues/18387), so a result
- * with files is not marked as an error; its text says that the tool failed.
+ * True for any block that is not text. An error result may contain only text (github.com/vellum-ai/vellum-assistant/issues/18387), so a
+ * result with files is not marked as an error; its text says that the tool failed.
  */
 function isNoText({ type }: WireBlock): boolean {
   return type !== "text";
@@ -201,7 +201,7 @@ export interface BodyPorts {
   readonly now: number;
   /** True to ask the service to drop thinking that no longer fits the request. */
   readonly dropsUnfit: boolean;
-  /** True if the service refuses `thinking.display`. */
+  /** True if the service refuses the `thinking.display` field. */
   readonly refusesDisplay: boolean;
   report(change: RequestChange): void;
 }
@@ -235,8 +235,8 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
 }
 
 /**
- * Adds a user message that asks for a forced call, or that follows an assistant message which the model refuses to continue. A message that
- * ends with a summary or a server tool block was paused by the service, which continues it.
+ * Adds a user message that asks for a forced call, or that follows an assistant message which the model refuses to continue. If a message
+ * ends with a summary or a server tool block, the service has paused it and will continue it, so no message is added.
  */
 function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
   const { messages } = request;
@@ -308,7 +308,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
  * call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // Skips user messages, and also blank messages, because those are never sent.
+  // Skips user messages and blank messages. Blank messages are never sent.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;

@@ -143,7 +143,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These two deltas contain whole values, which replace earlier values.
+    // Each of these deltas contains a complete value that replaces the earlier one.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -170,7 +170,7 @@ function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean
   return true;
 }
 
-/** Ends a call. If code on the server made it, its arguments have arrived complete in `fields.input`, not in deltas. */
+/** Ends a call. If code running on the server made the call, its arguments have arrived complete in `fields.input`, not in deltas. */
 function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolean): void {
   if (call.text === "" && isRecord(input) && Object.keys(input).length > 0) call.complete(JSON.stringify(input));
   call.end(endArguments(call.text, cut));
@@ -250,7 +250,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Returns the counts of the requests that summarized the context. The message's counts exclude them, although they are billed. */
+/** Returns the token counts of the requests that summarized the context. The message's counts exclude them, although they are billed. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -355,7 +355,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
-  // If a different model takes over mid-stream, its list of changes replaces the first one.
+  // If a different model takes over mid-stream, its list of input changes replaces the first model's list.
   if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));

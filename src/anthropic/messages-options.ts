@@ -153,7 +153,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
   /**
    * True to let the service drop thinking that no longer fits a changed request, instead of refusing the request (beta
    * `thinking-binding-controls-2026-08-01`). The dropped blocks are reported in a `request-adjusted` event. If false, or if the
-   * service refuses the beta, the adapter leaves such thinking out itself. Default: true for models that check their thinking, except
+   * service refuses the beta, the adapter itself removes such thinking. Default: true for models that check their thinking, except
    * on Bedrock, Vertex AI and Microsoft Foundry. See docs/models-of-autumn-2026.md.
    */
   readonly dropsUnfitThinking?: boolean | undefined;
@@ -196,7 +196,7 @@ export interface MessagesSettings extends Omit<Settled<AnthropicMessagesOptions,
   readonly betas: readonly string[];
   /** The betas in the client's default headers, which a request header would replace. */
   readonly clientBetas: readonly string[];
-  /** The model's rules. Undefined for a model other than Claude. */
+  /** The model's rules. Undefined for models other than Claude. */
   readonly facts: ClaudeFacts | undefined;
   readonly quirks: Quirks;
   /** True if the service refuses `temperature` and `top_p`. */

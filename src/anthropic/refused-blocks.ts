@@ -37,7 +37,7 @@ interface ServerBlocks {
   readonly hasMarker: boolean;
   /** True if the service has summarized earlier messages. */
   readonly hasSummary: boolean;
-  /** The ids of calls that the first model made and that the message does not answer. */
+  /** The ids of the first model's calls that have no result in the message. */
   readonly declined: readonly string[];
 }
 
@@ -100,8 +100,8 @@ export function removeRefusedBlocks(
 }
 
 /**
- * The ids of the calls that the next user or assistant message answers. Undefined if there is no next message, so the service answers the
- * open calls now.
+ * The ids of the calls that the next user or assistant message answers. Undefined if there is no next message, because the service then
+ * answers the open calls itself.
  */
 type Follower = readonly string[] | undefined;
 
@@ -120,7 +120,8 @@ const shortened = new WeakMap<WireMessage, Map<string, WireMessage>>();
 type Shorten = (block: WireBlock) => readonly WireBlock[];
 
 /**
- * Applies a change to a message. Returns the same object for the same message and key, because cache marks compare messages by identity.
+ * Applies a change to a message. Returns the same object for the same message and key, because the code that sets cache marks compares
+ * messages by identity.
  */
 function shorten(message: WireMessage, key: string, change: Shorten): WireMessage {
   const known = shortened.get(message) ?? new Map<string, WireMessage>();
@@ -160,9 +161,7 @@ function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): rea
   });
 }
 
-/**
- * Removes the summary block if the request lacks its beta. Nothing is lost, because the request still has the messages that it summarizes.
- */
+/** Removes the summary block if the request lacks its beta. Nothing is lost, because the request still contains the summarized messages. */
 function withoutSummary(message: WireMessage, { takes }: Accepted): WireMessage {
   if (takes("compaction") || !readServerBlocks(message).hasSummary) return message;
   return shorten(message, "compaction", (block) => (isSummary(block) ? [] : [block]));

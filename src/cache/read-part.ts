@@ -1,5 +1,5 @@
-// Reads a part of a stored result. Limits the sizes of the text and the result, and the query's work, because the path and text come from
-// models, tools and servers.
+// Reads part of a stored result. Limits the size of the text and the result, and the work a query may do, because the path and text come
+// from models, tools and servers.
 
 import { cutText, describeValue, takeStart } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";

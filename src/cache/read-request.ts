@@ -98,7 +98,7 @@ function countOf(value: unknown): number | undefined {
   return isWithin(value, count) ? value : undefined;
 }
 
-/** A place with text that the `read_part` tool can read. `fileSource` and `resourceSource` create sources. */
+/** A source of text that the `read_part` tool can read. To create one, use `fileSource` or `resourceSource`. */
 export interface ReadSource {
   /**
    * The name of the source: 1 to 64 letters, digits, ".", "_" or "-". By convention, the name is also an id, and reading it returns a list

@@ -83,7 +83,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     cacher: {
       threshold,
       toolName,
-      // Never stores a result of `read_part`, because with a low threshold, the model could otherwise never see a whole part.
+      // Never stores a result of `read_part`. Otherwise, with a low threshold, the model could never see a whole part.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);

@@ -1,4 +1,4 @@
-// Evaluates a JSONPath with a limited amount of work, because even a short path can compare every value in a document with every other.
+// Evaluates a JSONPath within a work limit, because even a short path can compare every value in a document with every other.
 // Only this file imports the JSONPath library.
 
 import {
@@ -77,7 +77,7 @@ function compile(path: string, maxDepth: number): JSONPathQuery {
   }
 }
 
-/** Makes the JSONPath function `length` charge for each key in an object, because the function counts the keys one by one. */
+/** Makes the JSONPath `length` function charge for each key in an object, because it counts the keys one by one. */
 function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
   const length = functionRegister.get("length");
   if (length === undefined) return;
@@ -95,7 +95,7 @@ const instructionsPerStep = 5;
 /** The number of steps that compiling one pattern instruction costs. */
 const stepsToCompile = 10;
 
-/** Replaces the library's function `name`, which would run patterns in exponential time. */
+/** Replaces the library function called `name`, which could take exponential time to match a pattern. */
 function linearFunction(name: "match" | "search", charge: Charge): FilterFunction {
   const compiled = rememberLast((pattern: string) => {
     const written = parseLinearRegExp(name === "match" ? `^(?:${pattern})$` : pattern, "u");

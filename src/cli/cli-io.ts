@@ -1,4 +1,4 @@
-// Gives commands access to the terminal, the environment and the browser. Tests replace it.
+// Gives commands access to the terminal, the environment and the browser. Tests use a substitute.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
@@ -51,7 +51,7 @@ export function wrongUsage(message: string): CliError {
   return new CliError(`${message} Run \`npx turnwright --help\` for help.`, 2);
 }
 
-/** Returns any thrown value's message, without its last full stop. */
+/** Returns any thrown value's message, without its final period. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }

@@ -1,4 +1,4 @@
-// Implements `turnwright create`, which copies one of the projects that the package includes in examples/create.
+// Implements `turnwright create`, which copies one of the starter projects in the package's examples/create folder.
 
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Loads the reports to compare with, either from a stored baseline or from another commit, whose evaluations run in a git worktree.
+// Loads the reports to compare with: either from a stored baseline, or by running another commit's evaluations in a git worktree.
 
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";

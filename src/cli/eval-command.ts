@@ -219,7 +219,7 @@ interface Page {
   readonly io: CliIO;
 }
 
-/** Prints the path of the page that `evaluate` has written. Writes the page again if it must also show a comparison. */
+/** Prints the path of the HTML page that `evaluate` has written. Writes the page again if it must also show a comparison. */
 async function showPage({ evaluation, options }: Job, { report, comparison, io }: Page): Promise<void> {
   const { directory = false, replay } = options;
   if (directory === false) return;

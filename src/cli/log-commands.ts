@@ -1,4 +1,4 @@
-// Implements `turnwright inspect`, which writes a page of logs and opens it, or serves it while the logs grow.
+// Implements `turnwright inspect`, which writes logs to a web page and opens it, or serves the page while the logs grow.
 
 import { once } from "node:events";
 import { realpath } from "node:fs/promises";
@@ -60,7 +60,7 @@ function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
   io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
 }
 
-/** Writes the page and returns its path: `out`, a path beside the log, or runs.html in the logs' folder. */
+/** Writes the HTML page that shows the logs. Returns its path: `out`, a path beside the log, or runs.html in the logs' folder. */
 async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
   for (const log of found.logs) {

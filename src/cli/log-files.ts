@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 export interface FoundLog {
   readonly path: string;
   /**
-   * The log's name on the page: the file's name. If two logs have the same file name, the second one gets its path relative to the working
+   * The log's name on the page: its file name. If two logs have the same file name, the second one gets its path relative to the working
    * directory.
    */
   readonly name: string;

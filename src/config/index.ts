@@ -1,3 +1,3 @@
-// Exports the `turnwright/config` entry, which reads limits and timeouts from environment variables.
+// The `turnwright/config` entry point: reads limits and timeouts from environment variables.
 
 export { type EnvironmentSettings, readEnvironment } from "./read-environment.ts";

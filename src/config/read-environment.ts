@@ -6,10 +6,7 @@ import { cutText, describeValue } from "../shared/texts.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import { redactSecrets } from "../shared/redact-secrets.ts";
 
-/**
- * Environment variables by name, such as `process.env`. Some platforms allow JSON variables, so a value may be something other
- * than a string.
- */
+/** Environment variables by name, such as `process.env`. Some platforms allow JSON variables, so a value need not be a string. */
 export type Environment = { readonly [name: string]: unknown };
 
 /** Options for `runToolLoop`, as set by environment variables. */

@@ -19,7 +19,7 @@ const retryMs = 50;
 
 type Locked = Pick<ConversationOptions, "id" | "store">;
 
-/** Resolves to `true` after a short wait, or to `false` if the time is up or the signal was aborted. */
+/** Resolves to `true` after a short wait, or to `false` if the time is up or the signal is aborted. */
 export async function waitABit({ clock, until, signal }: Waiting): Promise<boolean> {
   const left = until - clock.now();
   if (left <= 0 || signal?.aborted === true) return false;
@@ -62,7 +62,7 @@ async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<Conv
 
 /** The messages and the handover of a run that was cut off. */
 export interface Recovered extends Left {
-  /** The messages that the run added to its first messages. */
+  /** The messages that the run added to those it began with. */
   readonly added: readonly Message[];
 }
 
@@ -103,7 +103,7 @@ interface Started<Output, T extends Tool> {
   readonly result: Promise<LoopResult<Output, T>>;
 }
 
-/** Starts a run, and returns its stream. `onLeave` is called when the reader leaves the stream, which stops the run. */
+/** Starts a run, and returns its stream. `onLeave` is called when the consumer stops reading the stream, which stops the run. */
 export function startStream<Output, T extends Tool>(
   begin: () => Promise<Started<Output, T>>,
   onLeave: () => void,

@@ -111,7 +111,7 @@ interface BeginningRun {
   readonly epoch?: string | undefined;
 }
 
-/** Begins a run whose messages already have their positions. */
+/** Begins a run with messages whose positions in the conversation are already known. */
 export function beginPlaced(before: StoredConversation, placed: PlacedMessages, run: BeginningRun): Changed {
   const { messages, handover, own, unchanged } = placed;
   const { runId, listsJournals, epoch } = run;
@@ -122,7 +122,7 @@ export function beginPlaced(before: StoredConversation, placed: PlacedMessages, 
   const from = changed < 0 ? before.messages.length : changed;
   const kept = epoch === undefined && turns === undefined ? undefined : keepTurns(turns ?? [], unchanged);
   const lastRun: StoredRun = { runId, start: messages.length, own, status: "running", ...(epoch && { epoch }) };
-  // Lists the journal before the run begins, because the process may be killed during the run.
+  // Adds the journal to the list before the run begins, because the process may be killed during the run.
   const listed = listsJournals ? [...(journals ?? []), { runId, number }] : journals;
   const state: ConversationState = {
     ...handover,
@@ -226,7 +226,7 @@ function endTurns(turns: readonly ConversationTurn[], runId: string, from: numbe
 
 /**
  * Returns the steered messages that the run's messages lack. The run gets them in order. It may have read a message from
- * its inbox without sending it, for example before it was suspended or stopped.
+ * its inbox without sending it to the model, for example before it was suspended or stopped.
  */
 export function findUnsent(steered: readonly UserMessage[] = [], own: readonly Message[]): readonly UserMessage[] {
   const sent = own.filter(({ role }) => role === "user");
@@ -238,7 +238,7 @@ export function findUnsent(steered: readonly UserMessage[] = [], own: readonly M
   });
 }
 
-/** Returns the messages that a run has added to its first messages. */
+/** Returns the messages that a run has added to those it began with. */
 export function addedBy(run: Pick<JournalInspection, "messages" | "initialMessages"> | undefined): readonly Message[] {
   return run === undefined ? [] : run.messages.slice(run.initialMessages.length);
 }

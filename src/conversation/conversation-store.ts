@@ -88,7 +88,7 @@ export interface ConversationStore {
   load(id: string): StoredConversation | undefined | PromiseLike<StoredConversation | undefined>;
   /**
    * Locks a conversation for one writer. The conversation need not exist. Rejects with LoopError "conversation-busy" while
-   * another writer holds the lock, in this or another process. The lock of a process that has died must become free.
+   * another writer holds the lock, in this or another process. A lock held by a process that has died must be released.
    */
   lock(id: string): ConversationLock | PromiseLike<ConversationLock>;
   /**
@@ -101,7 +101,7 @@ export interface ConversationStore {
   remove(id: string): void | PromiseLike<void>;
   /**
    * Returns the journal of a run. Each call with the same `runId` must return a journal with the same records. The conversation's
-   * lock keeps other processes away from it. Default: a run host keeps the journals in memory.
+   * lock keeps other processes from using the journal. Default: a run host keeps the journals in memory.
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /** Deletes the journal of a run. Has no effect if it does not exist. Default: a run host keeps the journals. */
@@ -127,14 +127,12 @@ export interface ConversationLock {
   /** The conversation as it was when locked. Undefined if it does not exist. */
   readonly stored: StoredConversation | undefined;
   /**
-   * Stores a change so that a crash cannot lose it. After a crash during the call, either the whole change is stored or nothing. Rejects
+   * Stores a change so that a crash cannot lose it. After a crash during the call, either the whole change or nothing is stored. Rejects
    * with "conversation-busy" without storing anything if the lock was lost.
    */
   append(change: ConversationChange): void | PromiseLike<void>;
   /** Unlocks the conversation. */
   release(): void | PromiseLike<void>;
-  /**
-   * Aborted when another writer may have the lock, which stops the run. Omit `lost` if the store's locks cannot be lost.
-   */
+  /** Aborted when the lock may have been lost to another writer. This stops the run. Omit `lost` if the store's locks cannot be lost. */
   readonly lost?: AbortSignal | undefined;
 }

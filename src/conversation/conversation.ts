@@ -136,7 +136,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    * in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
    * conversation stays as it was before `send`.
    *
-   * If the store fails at the end of a run, the conversation repeats the last write while the store's lease lasts. If that fails too,
+   * If the store fails at the end of a run, the conversation retries the last write while the store's lease lasts. If that fails too,
    * `send` rejects with the store's error, whose `result` property is the run's result.
    *
    * @example

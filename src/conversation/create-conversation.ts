@@ -85,7 +85,7 @@ function withResult(error: unknown, result: LoopResult): unknown {
  * loop with all messages. It then stores the run's messages, usage, cost and compaction. Any number of objects, in any
  * number of processes, may share a conversation. A conversation has one run at a time.
  *
- * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
+ * Nothing is read or written before the first method call. Throws LoopError "invalid-option" or "unknown-option" if an
  * option is invalid, including those in `options`.
  *
  * @example
@@ -131,7 +131,7 @@ class StoredChat {
     this.id = given.id;
     const { store, journal, removeJournal } = given;
     this.#given = given;
-    // `journal` may return a journal of the store in a wrapper, for example `withBlobs`.
+    // A `journal` function may only wrap the store's journals, for example with `withBlobs`, so the store removes them by default.
     this.#removeJournal = removeJournal ?? (journal && store.removeJournal?.bind(store));
   }
 
@@ -285,7 +285,7 @@ class StoredChat {
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
     const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    // An input guardrail's refusal removed the run's messages from the conversation, so the run cannot be repeated.
+    // If an input guardrail refused the run, its messages were removed from the conversation, so the run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);

@@ -35,7 +35,7 @@ export interface FileConversationStoreOptions {
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next process that uses the conversation removes the lock and an incomplete last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and with
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with disk errors, and with
  * "journal-damaged" if something else changed a file. They reject with "journal-refused" if a file cannot be used safely, for example
  * because it is a symbolic link that another user created.
  *

@@ -173,7 +173,7 @@ export function withoutRefused(
   return messages.slice(0, Math.max(answered, own));
 }
 
-/** The messages and the handover that a run leaves to the next run. */
+/** The messages and the handover that a run leaves for the next run. */
 export interface Left {
   readonly messages: readonly Message[];
   /** The handover from the earlier runs. */
@@ -182,7 +182,7 @@ export interface Left {
 }
 
 /**
- * Returns what a run leaves to the next run. Messages that an input check refused are removed from the conversation, with any summary and
+ * Returns what a run leaves for the next run. Messages that an input check refused are removed from the conversation, with any summary and
  * handoffs that no longer match. `own` comes from `findOwn`.
  */
 export function leaveRun(
@@ -196,8 +196,8 @@ export function leaveRun(
 }
 
 /**
- * Returns what a run that was cut off leaves to the next run. `given` are the messages that the run began with. A run records its beginning
- * before its first request, so a run without a record has spent nothing.
+ * Returns what a run that was cut off leaves for the next run. `given` are the messages that the run began with. A run records its
+ * beginning before its first request, so a run without a record has spent nothing.
  */
 export function leaveCutOff(
   run: JournalInspection | undefined,

@@ -94,7 +94,7 @@ function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): P
 
 const linesOfStores = new WeakMap<object, Lines>();
 
-/** The queues for each place: directories by path, databases and stores by object. */
+/** The queues for each place. Directories are keyed by path, databases and stores by object. */
 interface Places<Place> {
   get(place: Place): Lines | undefined;
   set(place: Place, lines: Lines): unknown;

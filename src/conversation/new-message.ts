@@ -26,7 +26,7 @@ const messageCheck: Check = [
   },
 ];
 
-/** Returns the new user message. Rejects other roles, because a page could otherwise forge messages from the model or from tools. */
+/** Returns the new user message. Rejects other roles, because a web page could otherwise forge messages from the model or from tools. */
 export function toPageMessage(message: unknown): PageMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy: PageMessage | undefined = copyUserMessage(message);

@@ -1,4 +1,4 @@
-// Decides which messages a conversation's next run begins with. Recognizes a message from a page by its id.
+// Decides which messages a conversation's next run begins with. Recognizes a web page's message by its id.
 
 import type { EndReason, Json, Message, ProviderErrorCode, UserMessage } from "../core/index.ts";
 import { invalidOption } from "../core/kit.ts";
@@ -139,7 +139,7 @@ interface Placing {
 }
 
 function placeKnown(history: History, { given, found, denied }: Placing): NextMessages {
-  // Does not let a page replace a pinned message, because it may contain the application's rules.
+  // Does not let a web page replace a pinned message, because it may contain the application's rules.
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);
@@ -215,7 +215,7 @@ function hasBroken(history: History, found: Found): boolean {
   return status === "running" || (reason !== undefined && brokenStreams.has(reason.kind));
 }
 
-/** True if the page has sent its request twice, because the answer to replace has already been replaced. */
+/** True if the answer to replace has already been replaced, which means that the page sent its request twice. */
 function isReplaced({ last }: History, again: PageMessage["again"]): boolean {
   return last !== undefined && typeof again === "string" && isEarlierRun(again, last.runId);
 }

@@ -53,8 +53,8 @@ const unlockChat = `
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
 /**
- * Reads the state and the messages in one statement, so that both are from the same moment. The messages are one long string, because a
- * driver reads it faster than many rows.
+ * Reads the state and the messages in one statement, so that both are from the same moment. Returns the messages as one long string,
+ * because drivers read it faster than many rows.
  */
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages

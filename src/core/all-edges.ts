@@ -1,4 +1,5 @@
-// Collects the error and advice functions that the main entry and the adapters install in `edges`.
+// Collects the functions that write error messages and advice. The main entry point and the adapters install them in `edges`, through which
+// the loop calls them.
 
 import { describeRule } from "../shared/errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";
@@ -52,8 +53,8 @@ const allEdges: Edges = {
 
 /**
  * Adds full error messages, with advice. In a program that is not bundled, importing `turnwright` adds them. So does importing an entry
- * that works without the main one, such as `turnwright/testing`. A bundler leaves them out, so that a page or an edge function loads less.
- * To keep the messages in a bundle, call this function.
+ * point that works without the main one, such as `turnwright/testing`. A bundler leaves them out, so that a web page or an edge function
+ * loads less code. To keep the messages in a bundle, call this function.
  *
  * @example if (process.env.NODE_ENV !== "production") explainErrors();
  */

@@ -1,4 +1,4 @@
-// Exports the public API of the `turnwright` entry.
+// The `turnwright` entry point: the main public API.
 
 import { explainErrors } from "./all-edges.ts";
 import { enableJournals } from "./loop/replay/enable-journals.ts";

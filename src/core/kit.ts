@@ -1,4 +1,4 @@
-// Exports the `turnwright/kit` entry, for authors of middleware, providers, tool registries, journals and hosts.
+// The `turnwright/kit` entry point: for authors of middleware, providers, tool registries, journals and hosts.
 
 // For authors of middleware
 export { CancelScope } from "../shared/cancellation/cancel-scope.ts";

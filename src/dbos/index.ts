@@ -1,4 +1,4 @@
-// Exports the `turnwright/dbos` entry: runs on DBOS and Postgres that survive the death of their worker.
+// The `turnwright/dbos` entry point: runs on DBOS and Postgres that survive the death of their worker.
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";

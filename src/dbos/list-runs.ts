@@ -140,8 +140,8 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
   const which = ids === undefined ? { completedBefore: endedBefore.toISOString() } : { workflowIDs: [...ids] };
   const attributes = attributesOf(application);
   if (ids?.length === 0) return 0;
-  // Deletes the runs' data, then their workflows. Runs inside `changeRuns`, because a run could otherwise be retried or started again in
-  // between.
+  // Deletes the runs' data, then their workflows. Does both inside `changeRuns`, because a run could otherwise be retried or started again
+  // in between.
   const deleteBatch = async (): Promise<number> => {
     const found = await DBOS.listWorkflows({
       ...which,

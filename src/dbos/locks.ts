@@ -21,7 +21,7 @@ export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>):
   });
 }
 
-/** The key of the lock that a process holds while it launches, because it may then create or convert tables. */
+/** The key of the lock that a process holds during launch, when it may create or convert tables. */
 const launchLock = 7_233_410_002;
 
 /** How often a process tries to get the launch lock, in milliseconds, and how long it keeps trying. */

@@ -136,8 +136,8 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Postgres runs all statements of this query in one transaction. Skips tables that are up to date, because another process may hold a
-    // lock on them.
+    // Skips the query if the tables are up to date, because another process may hold a lock on them. Postgres runs all its statements in
+    // one transaction.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(

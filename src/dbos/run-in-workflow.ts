@@ -32,7 +32,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
   const { workflowID } = DBOS;
   if (workflowID === undefined || !DBOS.isInWorkflow()) {
     throw new LoopError("invalid-option", {
-      option: "the function runInWorkflow",
+      option: "The function runInWorkflow",
       expected: "called inside a workflow and outside its steps",
       received: "called outside a DBOS workflow or inside a step",
     });
@@ -40,9 +40,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
   return runInEngine(new DbosEngine(workflowID), execute);
 }
 
-/**
- * How long one call to `DBOS.recv` waits, in seconds. A long time, because each repeated call adds a record to the workflow.
- */
+/** How long one call to `DBOS.recv` waits, in seconds. It is long because each call adds a record to the workflow. */
 const maxWait = 3_600;
 
 class DbosEngine implements WorkflowEngine<Promise<StoredStep>> {

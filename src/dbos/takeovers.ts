@@ -15,7 +15,7 @@ const lateSweeps = 3;
 export interface TakingWorker {
   readonly id: string;
   readonly application: string;
-  /** True while this worker is executing the run or storing its end. */
+  /** True while this worker is executing the run or storing how it ended. */
   isBusyWith(runId: string): boolean;
 }
 
@@ -46,8 +46,8 @@ export class Takeovers {
   }
 
   /**
-   * Waits until a run carried out by another execution has ended. If this worker nevertheless owns the run, puts the run back into its
-   * queue. Also resolves when `release` is called.
+   * Waits for the end of a run that another execution has taken over. If this worker still owns the run, puts it back into its queue. Also
+   * resolves when `release` is called.
    */
   async untilEnded(runId: string): Promise<void> {
     this.#lost.add(runId);
@@ -142,7 +142,7 @@ export class Takeovers {
     for (const id of lost) this.#lost.delete(id);
   }
 
-  /** Releases executions that are still waiting for a run that has already ended, because a notification was lost. */
+  /** Releases executions that missed the notification of their run's end and are still waiting. */
   async #releaseEnded(): Promise<void> {
     const ids = [...this.#parked.keys()];
     if (ids.length === 0) return;
@@ -168,7 +168,7 @@ export class Takeovers {
 
   async #takeOver(workerId: string): Promise<void> {
     await this.#resume(await this.#list({ executorId: workerId }));
-    // Deletes the dead worker last, so that another worker takes over the remaining runs if this one dies first.
+    // Deletes the dead worker's row last, so that another worker takes over the remaining runs if this one dies first.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }

@@ -240,10 +240,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #connections: Connections;
-  /**
-   * The connections for heartbeats and takeovers. They are separate, so that these are not held up while writes wait for locks in the
-   * database.
-   */
+  /** The connections for heartbeats and takeovers. They are separate from those for writes, which may wait for locks in the database. */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
@@ -403,8 +400,8 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   /**
-   * Waits until a run that another execution is carrying out has ended, or until this worker has stopped. If no other execution is carrying out
-   * the run, puts the run back into its queue.
+   * Waits until a run that another execution has taken over has ended, or until this worker has stopped. If no other execution has taken it
+   * over, puts the run back into its queue.
    */
   untilEnded(runId: string): Promise<void> {
     return this.#takeovers.untilEnded(runId);

@@ -26,7 +26,7 @@ export class CasePlan<Case extends EvalCase> {
   readonly #rule: CaseRule;
   readonly #numbers = new Set<number>();
   #active = 0;
-  /** The number of errors that a new trial would repeat. */
+  /** The number of errors that would occur again in a new trial. */
   #lasting = 0;
 
   constructor(item: Case, rule: CaseRule) {
@@ -50,7 +50,7 @@ export class CasePlan<Case extends EvalCase> {
     return this.reports.reduce((sum, report) => sum + (report.status === status ? 1 : 0), 0);
   }
 
-  /** The number of trials that the case will have at the end, as far as is known now. */
+  /** The number of trials that the case is now expected to have in the end. */
   get expected(): number {
     return this.isOpen || this.#active > 0 ? Math.max(this.#rule.trials, this.begun) : this.reports.length;
   }
@@ -66,7 +66,7 @@ export class CasePlan<Case extends EvalCase> {
     return certainty === 1 || this.#verdict(certainty) === undefined;
   }
 
-  /** The case's verdict so far. "undecided" if missing trials could still decide it. */
+  /** The case's verdict so far. "undecided" if the remaining trials could still decide it. */
   get status(): "passed" | "failed" | "error" | "undecided" {
     const { certainty } = this.#rule;
     return this.#verdict(certainty) ?? (this.errors > 0 ? "error" : "undecided");
@@ -77,7 +77,7 @@ export class CasePlan<Case extends EvalCase> {
     // Makes no decision before the first trial has passed or failed, because a low `certainty` could otherwise lead to a decision without
     // any result.
     if (this.passed + this.failed === 0) return undefined;
-    // Subtracts a rounding error: 0.7 * 10 is a little more than 7 in floating point.
+    // Subtracts a rounding error: 0.55 * 100 is a little more than 55 in floating point.
     const needed = Math.ceil(trials * passRate - 1e-9);
     const chance = chanceOfPassing({
       passed: this.passed,

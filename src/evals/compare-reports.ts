@@ -11,18 +11,18 @@ export interface CompareOptions {
   readonly maxDrop?: number | undefined;
 }
 
-/** A value in both reports. Undefined if it is unknown. */
+/** A value in the first and in the second report. Undefined if unknown. */
 export interface Change {
   readonly before: number | undefined;
   readonly after: number | undefined;
 }
 
-/** The means of the scores that have changed, by name. */
+/** The scores whose mean has changed, by name. */
 export interface ScoreChanges {
   readonly [name: string]: Change;
 }
 
-/** A case's trials in one report. */
+/** A case's status and trial counts in one report. */
 export type CaseStanding = Pick<CaseReport, "status" | "passed" | "failed" | "errors">;
 
 /** A case in two reports. */
@@ -79,11 +79,11 @@ const checks: Checks<CompareOptions> = {
 };
 
 /**
- * Compares two reports of an evaluation, case by case. Cases are matched by id. Cases without a verdict in one of the reports are not paired,
- * and are not counted in any test.
+ * Compares two reports of an evaluation, case by case. Cases are matched by id. Cases without a verdict in one of the reports are not
+ * paired, and are not counted in any test.
  *
- * For a case that passes more or less often, says where a passed and a failed trial begin to differ. This needs the logs from both, so let both
- * evaluations keep all trials, with `keep: "all"` and in different folders.
+ * For a case that passes more or less often, says where a passed and a failed trial begin to differ. This needs the logs of both, so run
+ * both evaluations with `keep: "all"` and in different folders.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for `options`.
  *

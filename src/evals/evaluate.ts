@@ -17,13 +17,13 @@ type EndReason = EvalReport["ended"];
 
 /**
  * Runs an evaluation and returns its report. Trials of different cases take turns, and up to `limits.concurrency` run at the same time.
- * `options` replace the evaluation's options.
+ * `options` override the evaluation's options.
  *
- * A trial is a run, or whatever the function `run` does, in a fresh world. With `trial.options`, each run has a journal, a log and a
+ * A trial is a run, or whatever the `run` function does, in a fresh world. With `trial.options`, each run has a journal, a log and a
  * recording of the model. Failed trials keep these files, in a folder for each trial.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option", with disk errors, and with an Error while another evaluation with this name
- * is running in the folder. Errors in `setup`, `run` and `teardown` do not reject: they are in the report.
+ * is running in the folder. Errors in `setup`, `run` and `teardown` do not reject, but appear in the report.
  *
  * @example
  * const report = await evaluate(support, { trials: 5, limits: { maxCostUSD: 1 } });
@@ -241,7 +241,8 @@ class Budget {
   spend(spent: Spent, brokeOff: boolean): void {
     const { costUSD } = spent;
     this.spent = addSpent(this.spent, spent);
-    // A failed request may have cost something, but must not end the evaluation, so it counts as much as the most expensive one so far.
+    // A failed request may have cost something. An unknown cost must not end the evaluation, so it counts as much as the most expensive one
+    // so far.
     this.#dearestUSD = Math.max(this.#dearestUSD, costUSD ?? 0);
     this.#spentUSD += costUSD ?? this.#dearestUSD;
     if (costUSD === undefined && !brokeOff) this.#isUnpriced = true;

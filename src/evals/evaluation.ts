@@ -55,7 +55,8 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
 export interface EvalLimits {
   /**
    * The maximum cost in USD, as computed by the runs' `pricing` option. If an answer has no price, the evaluation ends. A request that
-   * failed or was stopped counts as much as the most expensive one so far. Requests in progress when this cost is reached are stopped, and may exceed it.
+   * failed or was stopped counts as much as the most expensive one so far. Requests in progress when this cost is reached are stopped, and
+   * may push the total above it.
    */
   readonly maxCostUSD?: number | undefined;
   /** The maximum number of input and output tokens. */
@@ -104,7 +105,7 @@ export interface EvalOptions {
    * with `replay` or `directory: false`. Default false.
    */
   readonly resume?: boolean | undefined;
-  /** Stops the evaluation. The report contains the trials that had finished by then. */
+  /** Aborting this signal stops the evaluation. The report contains the trials that had finished by then. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each trial. */
   readonly onTrial?: ((trial: TrialReport, progress: EvalProgress) => void) | undefined;
@@ -124,8 +125,8 @@ export interface EvalReplay {
    */
   readonly from?: number | undefined;
   /**
-   * "request" replays a recording only for an equal request. "order" replays recordings in their original order, even if prompts or tools
-   * have changed. Default "request", or "order" with `from`.
+   * "request" replays a recording only for an identical request. "order" replays recordings in their original order, even if prompts or
+   * tools have changed. Default "request", or "order" with `from`.
    */
   readonly match?: "request" | "order" | undefined;
 }
@@ -151,7 +152,7 @@ export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, 
   run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
   check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
   /**
-   * True to also check a trial whose last run got no answer from the service, for example because a script simulates a service that fails.
+   * True to also check a trial whose last run got no answer from the service, for example because a script simulates an outage.
    * Default false: such a trial is an error, because it says nothing about the agent.
    */
   readonly checkOutages?: boolean | undefined;
@@ -179,9 +180,9 @@ export interface TrialReport extends Spent {
   readonly case: string;
   readonly number: number;
   /**
-   * "passed" or "failed" by the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the trial took
-   * too long, or its last run ended because the service gave no answer. Such a trial does not count in rates, but the evaluation does not
-   * pass.
+   * "passed" or "failed" according to the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the
+   * trial took too long, or its last run ended because the service gave no answer. Such a trial does not count in rates, but the evaluation
+   * does not pass.
    */
   readonly status: "passed" | "failed" | "error";
   /** The trial's checks. Empty if the trial has an error. */
@@ -200,7 +201,7 @@ export interface TrialReport extends Spent {
   readonly durationMs: number;
   /** The trial's folder. Undefined if its files were not kept. */
   readonly directory?: string | undefined;
-  /** The path of the page that shows the trial's runs. Undefined if the files were not kept or there was no run. */
+  /** The path of the HTML page that shows the trial's runs. Undefined if the files were not kept or there was no run. */
   readonly page?: string | undefined;
 }
 
@@ -253,7 +254,10 @@ export interface EvalTotals extends Spent {
    * The 95% Wilson interval for the share of passed trials. The true interval may be wider, because trials of one case resemble each other.
    */
   readonly interval: readonly [low: number, high: number];
-  /** The mean of pass@k and pass^k over the cases with a verdict, for each `k` up to the number of trials that all of them have. */
+  /**
+   * The mean of pass@k and pass^k over the cases with a verdict, for each `k` up to the smallest number of judged trials in any of these
+   * cases.
+   */
   readonly passAt: readonly { readonly k: number; readonly any: number; readonly all: number }[];
   readonly flaky: readonly string[];
   /** The mean of each score, by name. */

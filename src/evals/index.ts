@@ -1,4 +1,4 @@
-// Exports the `turnwright/evals` entry: evaluations of agents, with trials, statistics and replays.
+// The `turnwright/evals` entry point: evaluations of agents, with trials, statistics and replays.
 
 export { defineEvaluation } from "./evaluation.ts";
 export type {

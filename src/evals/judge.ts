@@ -55,7 +55,7 @@ export interface JudgeAgreement {
   readonly disagreements: readonly { readonly example: LabelledAnswer; readonly score: number; readonly reason: string }[];
 }
 
-/** A judge. Created by `createJudge`. Pass the trial, so that its judgments are recorded, replayed at no cost, and counted. */
+/** A judge. Created by `createJudge`. Pass the trial, so that the judgments are recorded, replayed at no cost, and counted. */
 export interface Judge {
   /** Scores an answer from 0 to 1. Use the result as a check. */
   score(
@@ -87,7 +87,7 @@ export class JudgeError extends Error {
   }
 }
 
-/** True for a JudgeError, even from another copy of this module: a CommonJS program loads a different copy from the command line's. */
+/** True for a JudgeError, even from another copy of this module. A CommonJS program and the command line load different copies. */
 export function isJudgeError(error: unknown): error is JudgeError {
   return error instanceof Error && error.name === "JudgeError";
 }
@@ -109,7 +109,7 @@ interface Verdict {
   readonly score: number;
 }
 
-/** The grades from which the model chooses, because it agrees with people more often on a few grades than on a precise number. */
+/** The grades from which the model chooses. Models agree with people more often on a few grades than on a precise number. */
 const grades = [1, 2, 3, 4, 5] as const;
 
 const scoreSchema: StandardSchema<unknown, Verdict> = argumentSchema(
@@ -258,7 +258,7 @@ function describeContext({ question, reference }: JudgedAnswer): string {
   return parts.join("");
 }
 
-/** Wraps an answer in a tag. Alters any such closing tag inside the answer, so that the answer cannot close the tag. */
+/** Wraps an answer in a tag. Alters any matching closing tag inside the answer, so that the answer cannot close the tag. */
 function tag(name: string, content: string): string {
   const safe = content.replaceAll(`</${name}>`, `</${name} >`);
   return `<${name}>\n${safe}\n</${name}>\n\n`;

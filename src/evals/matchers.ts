@@ -4,7 +4,7 @@ import type { EndReason, LoopResult, LoopStatus } from "../core/index.ts";
 import { isRecord, textOf } from "../core/kit.ts";
 import { formatMs, formatUSD } from "../inspect/format.ts";
 
-/** Upper limits for a run. A run with an unknown cost does not stay within `costUSD`. */
+/** Upper limits for a run. A run with an unknown cost counts as exceeding `costUSD`. */
 export interface RunBounds {
   /** The maximum number of iterations. */
   readonly iterations?: number | undefined;

@@ -1,4 +1,4 @@
-// Runs one trial: creates its world, runs it, checks its result and writes its files.
+// Runs one trial: creates its world, such as a database, runs the case, checks the result and writes the trial's files.
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ class Watch {
   /** The highest iteration number that an outermost run has reached. */
   iteration = 0;
   spent = nothingSpent;
-  /** Called if, in the recording, the model was silent until its signal fired. */
+  /** Called if the recorded model was silent until its signal fired. */
   onSilence = (): void => {};
   readonly #onSpent: TrialPorts["onSpent"];
   /** The first iteration that is not replayed. Replayed iterations come from a recording and cost nothing. */
@@ -199,7 +199,7 @@ function idOf({ item, number }: PlannedTrial<EvalCase>): string {
   return `${item.id}/${number}`;
 }
 
-/** Run ids in use by trials in this process, because two evaluations may have cases with the same ids. */
+/** Run ids in use by trials in this process. Needed because two evaluations may have cases with the same ids. */
 const taken = new Set<string>();
 
 function takeRunId(id: string): string {

@@ -104,7 +104,7 @@ export async function simulateUser(options: SimulatedUserOptions, trial?: Pick<T
   return end("max-turns");
 }
 
-/** Converts the conversation to the simulated user's point of view, in which the user's own messages are the assistant's. */
+/** Converts the conversation to the simulated user's point of view, in which its own messages have the role "assistant". */
 function toMessages(turns: SimulatedTalk["turns"]): readonly Message[] {
   const begin = { role: "user" as const, content: "(The conversation begins. Write your first message.)" };
   return [

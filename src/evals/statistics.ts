@@ -78,7 +78,7 @@ function logFactorial(n: number): number {
 export interface Standing {
   readonly passed: number;
   readonly trials: number;
-  /** The maximum number of the case's trials. */
+  /** The maximum number of trials for the case. */
   readonly maxTrials: number;
   /** How many of `maxTrials` must pass. */
   readonly needed: number;

@@ -1,4 +1,4 @@
-// Replaces the code of tools in a trial.
+// Replaces the tools' code in a trial with stubs.
 
 import type { Json, Tool, ToolContext } from "../core/index.ts";
 import { checkFields, type Checks } from "../core/kit.ts";
@@ -18,8 +18,8 @@ export interface StubOptions {
 const checks: Checks<StubOptions> = { others: ["fail", "run"] };
 
 /**
- * Returns the tools with replaced code, for a trial that must not act on the real world. Names, descriptions and schemas are unchanged, so the model
- * sees the same tools, and arguments are validated.
+ * Returns the tools with their code replaced, for a trial that must not act on the real world. Names, descriptions and schemas are
+ * unchanged, so the model sees the same tools, and arguments are validated.
  *
  * Throws LoopError "unknown-option" if a stub's name does not match any tool, and "invalid-option" for `options`.
  *

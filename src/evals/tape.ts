@@ -31,18 +31,18 @@ export interface TapePorts {
   readonly isLive: boolean;
   /** Called if the recording does not contain a request. `difference` says how the request differs. */
   onMissing(difference: string): void;
-  /** Called if, in the recording, the model was silent until its signal fired. */
+  /** Called if the recorded model was silent until its signal fired. */
   onSilence(): void;
 }
 
-/** Plays back a recording in place of the model. With the match "order", requests may differ from the recorded ones. */
+/** Plays back a recording in place of the model. With `match` set to "order", requests may differ from the recorded ones. */
 export function playTape(file: string, match: "request" | "order", ports: TapePorts): Tape {
   const player = playCassette(file, { match, onSilence: () => ports.onSilence() });
   const play: Stream = (request, call) => {
     try {
       return player.stream(request, call);
     } catch (error) {
-      // Removes the advice at the end of the message, because it applies to other recordings.
+      // Removes the advice at the end of the message, because it does not apply to a trial's recording.
       ports.onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
       throw error;
     }

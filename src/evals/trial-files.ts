@@ -15,7 +15,7 @@ import { nothingSpent } from "./spent.ts";
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
 
-/** The file name of the whole evaluation's page. */
+/** The file name of the HTML page for the whole evaluation. */
 export const reportPage = "report.html";
 
 /** Windows device names. Windows does not allow a file with such a name, with or without an extension. */
@@ -120,8 +120,8 @@ export class EvalFiles {
   }
 
   /**
-   * Either keeps a finished trial's files and adds a page, or removes the files. Does not record replayed trials, because a replay always
-   * starts from the beginning.
+   * Either keeps a finished trial's files and adds an HTML page, or removes the files. Does not record replayed trials, because a replay
+   * always starts from the beginning.
    */
   async end(item: EvalCase, report: TrialReport): Promise<TrialReport> {
     const ended = await keepFiles(report, this.#options.keep);
@@ -131,7 +131,7 @@ export class EvalFiles {
     return ended;
   }
 
-  /** Writes the report and its page. `render` gets the folder of the page. */
+  /** Writes the report and its HTML page. `render` gets the page's folder. */
   async write(report: EvalReport, render: (folder: string) => string): Promise<void> {
     await mkdir(this.#root, { recursive: true });
     await writeWhole(join(this.#root, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`);
@@ -144,7 +144,7 @@ export function isFolderBusy(error: unknown): boolean {
   return error instanceof Error && isLoopError(error.cause, "journal-locked");
 }
 
-/** Removes a trial's files, or keeps them and, if there is a log, adds a page that shows the runs. */
+/** Removes a trial's files, or keeps them and, if there is a log, adds an HTML page that shows the runs. */
 async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promise<TrialReport> {
   const { directory, ...rest } = report;
   if (directory === undefined) return report;

@@ -40,7 +40,7 @@ export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Returns a call's id, or undefined: Vertex AI, and models before Gemini 3, often send none. */
+/** Returns a call's id, or undefined if there is none. Vertex AI, and models before Gemini 3, often send no id. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }

@@ -44,7 +44,7 @@ export type Entered =
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
-/** How often a start rereads the stored conversation while it waits for a suspended run's decisions, in milliseconds. */
+/** How often a call to `start` rereads the stored conversation while it waits for a suspended run's decisions, in milliseconds. */
 const lookAgainMs = 5_000;
 
 export class Conversations {
@@ -79,8 +79,8 @@ export class Conversations {
 
   /**
    * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. Also returns after
-   * some time, because another process may have resumed the run. Later starts stay in line after this caller. Returns undefined if the host
-   * is closed.
+   * some time, because another process may have resumed the run. Later starts stay in line behind this caller. Returns undefined if the
+   * host is closed.
    */
   async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
     const conversation = this.#open(id);

@@ -32,7 +32,7 @@ const checks: Checks<RunHostOptions> = {
 
 /**
  * Creates a host, which starts the runs of conversations. Any number of readers can join a run, leave it and come back. By
- * default, a run continues when its readers leave. The host stores the history of each conversation, so a page only sends its new
+ * default, a run continues when its readers leave. The host stores the history of each conversation, so a web page only sends its new
  * message.
  *
  * The events of a live run are kept in memory once for all readers, without a size limit. Throws LoopError "invalid-option" or

@@ -91,7 +91,7 @@ function toHistory({ messages, state }: StoredConversation, recovered: Recovered
 
 /**
  * Plans the answer to a message that the conversation already contains. The message's run continues, or is read again from its journal, so
- * that a page whose connection broke gets the answer.
+ * that a web page whose connection broke gets the answer.
  */
 async function planRepeated(
   journals: Journals,

@@ -34,7 +34,7 @@ export interface HostedStream<T extends AnyTool = AnyTool> extends AsyncIterable
   readonly runId: string;
   /**
    * True if this process does not know the event id that was passed as `from`. The reader then gets all events from the start of
-   * the run, so a page must clear what it shows.
+   * the run, so a web page must clear what it shows.
    */
   readonly restarted: boolean;
   /** True if the run has ended and this reader has read all events. An endpoint can then answer with 204. */
@@ -59,11 +59,11 @@ export type WhenBusy = "refuse" | "steer" | "queue";
 export interface RunHostOptions {
   /** Stores conversations and the journals of their runs. Default: `memoryConversationStore()`. */
   readonly store?: ConversationStore | undefined;
-  /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
+  /** How `start` responds while a run of the conversation is live. Each call can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
-   * How a new message is handled while the last run's calls are waiting for decisions or results. Each start can override this option.
-   * Default "refuse".
+   * How a new message is handled while the last run's calls are waiting for decisions or results. Each call to `start` can override this
+   * option. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
@@ -73,7 +73,8 @@ export interface RunHostOptions {
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**
-   * The maximum number of starts and resumes that may wait for one conversation's live run. Additional ones are answered with "busy". Default 10.
+   * The maximum number of calls to `start` and `resume` that may wait for one conversation's live run. Additional calls are answered with
+   * "busy". Default 10.
    */
   readonly maxQueued?: number | undefined;
   /** How long readers can join a run after it ends, in milliseconds. Default 300,000. */
@@ -83,7 +84,7 @@ export interface RunHostOptions {
    * 67,108,864 (64 MiB).
    */
   readonly maxBytes?: number | undefined;
-  /** True to stop a run when its last reader leaves. Each start and resume can override this option. Default false. */
+  /** True to stop a run when its last reader leaves. Each call to `start` or `resume` can override this option. Default false. */
   readonly stopWhenUnread?: boolean | undefined;
   /**
    * How long the store may take to read or write a conversation, in milliseconds. After that, the host's method rejects with
@@ -105,9 +106,9 @@ export type HostedLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOp
 
 /** The options of `host.start`. Pass exactly one of `message`, `messages` and `regenerate`. */
 export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOptions<Output, T> & {
-  /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
+  /** How `start` responds while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
-  /** How this start behaves while the last run's calls are waiting. Default: the host's `whenSuspended`. */
+  /** How `start` responds while tool calls of the last run are waiting. Default: the host's `whenSuspended`. */
   readonly whenSuspended?: WhenSuspended | undefined;
   /** True to stop the run when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;
@@ -142,11 +143,11 @@ export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOp
 export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOptions<Output, T> & {
   /**
    * Decisions and results for waiting calls, by the call's `id` in `result.pendingCalls`. If an `id` belongs to no waiting call,
-   * the resume rejects and nothing runs. Default: no decisions.
+   * `resume` rejects and nothing runs. Default: no decisions.
    */
   readonly answers?: LoopOptions["answers"];
   /**
-   * How this resume behaves while a run of the conversation is live in this process. "queue" waits until that run has ended or is
+   * How `resume` responds while a run of the conversation is live in this process. "queue" waits until that run has ended or is
    * suspended. Use "queue" for a webhook, which may send its result before the run is suspended. "refuse" returns the answer
    * "busy". Default "refuse".
    */
@@ -168,8 +169,8 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields
    */
   readonly result: Promise<LoopResult<Output, T> & Fields>;
   /**
-   * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a page
-   * that already shows the first part of the run can skip them.
+   * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a web page that
+   * already shows the first part of the run can skip them.
    */
   join(options?: JoinOptions): HostedStream<T>;
 }
@@ -201,8 +202,8 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
    */
   | { readonly kind: "repeated"; readonly runId: string }
   /**
-   * The page edits a message that the conversation does not contain, or requests a new answer to such a message, or the conversation has a
-   * different message with this id. Nothing was changed. An endpoint can answer with 409. The page must then reload the conversation.
+   * The web page edited a message that the conversation does not contain, or asked for a new answer to it, or reused the id of a different
+   * message. Nothing was changed. An endpoint can answer with 409. The page must then reload the conversation.
    */
   | { readonly kind: "unknown-message" }
   /** The start was refused, because the host is closed. An endpoint can answer with 503. */
@@ -237,7 +238,7 @@ export interface HostedStatus extends ConversationUsage {
    * a crash has cut it off.
    */
   readonly isLive: boolean;
-  /** The number of starts and resumes in this process that are waiting for the live run to end. */
+  /** The number of calls to `start` and `resume` in this process that are waiting for the live run to end. */
   readonly queued: number;
   /**
    * The conversation's transcript. While a run is live, the transcript contains only the messages that the run began with. After the run,
@@ -281,7 +282,9 @@ export interface RunHost {
    * the `id` in the `question-asked` event. Returns "unknown" if no question with this id is waiting in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
-  /** Stops the live run of a conversation in this process. Any start or resume that is waiting for this run can then begin. */
+  /**
+   * Stops the live run of a conversation in this process. Any call to `start` or `resume` that is waiting for this run can then continue.
+   */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /**
    * Ends a suspended run with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for a result are interrupted.

@@ -1,7 +1,7 @@
 import type { LoopEvent } from "../core/index.ts";
 import type { HostedEvent } from "./run-host.ts";
 
-/** The maximum number of values to count when estimating an event's size, because counting a larger result would delay the run. */
+/** The maximum number of values to count when estimating an event's size. Counting a larger result would delay the run. */
 const maxValues = 10_000;
 
 /** Estimates the memory that an event uses, in bytes. Strings and binary data are counted by length, and other values at a fixed size. */

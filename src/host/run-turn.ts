@@ -68,7 +68,7 @@ export class RunTurn {
     return isAccepted ? "accepted" : "not-running";
   }
 
-  /** True if the run answers this message, or received it as a steered message. */
+  /** True if the run answers this message, or received it as a steering message. */
   has(message: UserMessage): boolean {
     const own = this.message === undefined ? [] : [this.message];
     return [...own, ...(this.stored?.state.lastRun?.steered ?? [])].some((one) => isRepetition(one, message));

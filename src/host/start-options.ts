@@ -23,7 +23,7 @@ export interface ReadStart {
 
 const owned = ["runId", "events", "control", "journal"] as const;
 
-/** Reads the host's own options for a start. Leaves those for `runToolLoop` unchecked, because the run checks them when it begins. */
+/** Reads the host's own options for `start`. Leaves those for `runToolLoop` unchecked, because the run checks them when it begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   refusePrompt(options);

@@ -36,7 +36,7 @@ const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChe
 /**
  * Converts a run's events to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. Bigints
  * and other values that JSON cannot represent are replaced with descriptions. If the source is a reader from a host, each event has an
- * `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message. If the source throws,
+ * `id`. If that reader has `restarted: true`, the first event is `reset`, and a web page must then clear its message. If the source throws,
  * the last event is `failure`, with a neutral message.
  *
  * The source is read only as fast as the stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's
@@ -62,7 +62,7 @@ export function toEventStreamResponse(source: EventSource | undefined, options: 
 
 /**
  * Sends a run's events, like `toEventStreamResponse`, but on a node:http response. Also works with Express and Fastify.
- * Resolves when the response has ended or the page has disconnected.
+ * Resolves when the response has ended or the client has disconnected.
  *
  * @example
  * createServer((req, res) => void pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
@@ -154,9 +154,9 @@ export interface EventRequest {
 const maxIdLength = 100;
 
 /**
- * Returns the id of the last event that a reconnecting page has received, for the `from` option of `host.join`. Reads the `Last-Event-ID`
- * header, which an `EventSource` sends. Without this header, reads the URL's `offset` query parameter. Returns undefined if the request has
- * no id, an id of more than 100 characters, or the id `-1`, which requests all events.
+ * Returns the id of the last event that a reconnecting web page has received, for the `from` option of `host.join`. Reads the
+ * `Last-Event-ID` header, which an `EventSource` sends. Without this header, reads the URL's `offset` query parameter. Returns undefined if
+ * the request has no id, an id of more than 100 characters, or the id `-1`, which requests all events.
  *
  * @example const events = host.join(id, { from: lastEventId(request) });
  */

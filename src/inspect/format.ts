@@ -1,4 +1,4 @@
-// Formats numbers, times, lists and untrusted text for people.
+// Formats numbers, times, lists and untrusted text for display.
 
 /** Joins strings, as in "a, b and c". */
 export function joinTexts(texts: readonly string[]): string {

@@ -1,4 +1,4 @@
-// Exports the `turnwright/inspect` entry: writes a run's log, reads it, shows and exports it, and reruns it from an iteration.
+// The `turnwright/inspect` entry point: writes a run's log, reads it, shows and exports it, and reruns it from an iteration.
 
 export { toChromeTrace } from "./exports/chrome-trace.ts";
 export { toMarkdown } from "./exports/markdown.ts";

@@ -116,7 +116,7 @@ interface LockTarget {
 }
 
 /**
- * Tokens of the locks that this copy of the package holds or requests. A claim of this copy with any other token belongs to a lock that has
+ * Tokens of the locks that this copy of the package holds or requests. A claim by this copy with any other token belongs to a lock that has
  * already been released.
  */
 const ownTokens = new Set<string>();
@@ -153,7 +153,7 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Checks before writing the claim, because a refused writer's claim would otherwise hold the lock once the current holder has ended.
+    // Checks before writing the claim, because a refused writer's claim would otherwise hold the lock once the current holder exits.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
     // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
@@ -209,7 +209,7 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
 }
 
 /**
- * Removes the lock file if it contains this claim. Otherwise, somebody has removed our lock file, and the current one belongs to another
+ * Removes the lock file if it contains this claim. Otherwise, our lock file was removed, and the current one belongs to another
  * process.
  */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {

@@ -96,7 +96,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Allocates a new buffer for each chunk, because yielded lines still refer to the previous ones.
+    // Allocates a new buffer for each chunk, because yielded lines still refer to the previous buffers.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -120,8 +120,8 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A line above the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the line is therefore
-    // not stored.
+    // A line longer than the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the line is
+    // therefore not stored.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 

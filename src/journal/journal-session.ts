@@ -41,7 +41,7 @@ async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** Follows symbolic links that belong to this user, and creates the folder. The returned path contains no more links. */
+/** Follows symbolic links that belong to this user, and creates the folder. The returned path contains no links. */
 async function findPlace(path: string): Promise<string> {
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
@@ -174,7 +174,7 @@ export interface FileJournalOptions {
   readonly fsync?: boolean | undefined;
   /**
    * Returns the result to write instead of a step's actual result. Must be synchronous. The returned result must have the same shape,
-   * because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step is rejected and not written.
+   * because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step rejects and is not written.
    * Default: results are written unchanged.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;

@@ -1,4 +1,4 @@
-// Opens one journal file. Only one run at a time can write to it, but anybody can read it.
+// Opens one journal file. Only one run at a time can write to it, but any process can read it.
 
 import { hostname } from "node:os";
 import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";

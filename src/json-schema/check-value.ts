@@ -133,7 +133,7 @@ function typeOf(value: unknown): TypeName {
   throw new TypeError(`a value with the JavaScript type "${type}" is not JSON`);
 }
 
-/** The maximum nesting depth of a checked value, because the check recurses at each level. Real arguments have few levels. */
+/** The maximum nesting depth of a checked value. The check recurses at each level. Real arguments have few levels. */
 const deepestLevel = 100;
 const maxValues = 20_000;
 

@@ -63,10 +63,10 @@ export function toStandardSchema<Output = unknown>(
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** The maximum length of an address, such as a `$id` or `$ref`, in characters, because resolving a long address is slow. */
+/** The maximum length of an address, such as a `$id` or `$ref`, in characters. Resolving a long address is slow. */
 const maxAddressLength = 2_000;
 
-/** The maximum nesting depth of schema parts with a `$id`, because `dereference` reads the inner parts twice as often at each level. */
+/** The maximum nesting depth of schema parts with a `$id`. At each level, `dereference` reads the inner parts twice as often. */
 const maxNested = 8;
 
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {

@@ -37,8 +37,8 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
 }
 
 /**
- * Replaces the bytes of images and files in structured content. FastMCP copies all content into the structured content, and the model
- * would get an image also as text (github.com/anthropics/claude-code/issues/70280).
+ * Replaces the bytes of images and files in structured content. FastMCP copies all content into the structured content, and the model would
+ * also get each image as text (github.com/anthropics/claude-code/issues/70280).
  */
 function withoutBytes(structuredContent: unknown, media: readonly ContentPart[]): unknown {
   const bytes = new Set<unknown>(media.map((part) => (part.type === "text" || part.data === "" ? undefined : part.data)));
@@ -161,13 +161,16 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
 const openPages =
   "The user must first open a page, for example to log in. Tell the user the address, and call the tool again afterwards.";
 
-/** The code of the error with which a server asks for this (modelcontextprotocol.io/specification/2025-11-25/client/elicitation). */
+/**
+ * The code of the error with which a server requires the user to open a URL first
+ * (modelcontextprotocol.io/specification/2025-11-25/client/elicitation).
+ */
 const urlRequired = -32_042;
 
 const maxReasonLength = 2_000;
 
 /**
- * Lists the pages that the user must open before the server runs the call. The error's message does not contain them
+ * Lists the web pages that the user must open before the server runs the call. The error's message does not contain them
  * (github.com/strands-agents/harness-sdk/issues/1742).
  */
 function listPages(error: unknown): readonly string[] {

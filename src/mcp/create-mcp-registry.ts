@@ -48,18 +48,18 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 /** The maximum time that a call waits for the list of tools, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** How long after a result a change report may arrive, in milliseconds. The two may use different connections. */
+/** How long after a tool result a report of changed tools may arrive, in milliseconds. The two may use different connections. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});
 
 export interface Listing {
-  /** Schedules a request for a new list of the tools. */
+  /** Schedules a request for a new list of tools. */
   request(): void;
-  /** Registers a listing that other code has started, and returns it. */
+  /** Registers a request for the list that other code has started, and returns it. */
   follow(listing: Promise<void>): Promise<void>;
   /**
-   * Resolves when the latest requested listing has ended, when `signal` aborts, or after a second. With `mayBeLate`, also waits a
+   * Resolves when the latest requested listing has finished, when `signal` aborts, or after a second. With `mayBeLate`, also waits a
    * moment for a report that has not arrived yet.
    */
   settled(signal: AbortSignal, mayBeLate: boolean): Promise<void>;
@@ -146,8 +146,8 @@ export interface McpRegistry extends ToolRegistry {
 
 /**
  * Creates a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
- * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers would reject are changed. If
- * two servers have tools with the same names, set a `prefix`.
+ * `@modelcontextprotocol/client`. Resolves when the whole list of tools has been read. Tool names that providers would reject are changed.
+ * If two servers have tools with the same names, set a `prefix`.
  *
  * The loop's timeouts apply to calls, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
  * becomes a `tool-progress` event. A cancelled call is also cancelled on the server. The server validates the arguments. A call
@@ -222,7 +222,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
 
 /**
  * Keeps the order of tools that were listed before, and puts new ones after them. Some servers list their tools in a random order, and each
- * change of the order would miss the prompt cache (github.com/googleapis/mcp-toolbox/issues/3463).
+ * change in the order would break the prompt cache (github.com/googleapis/mcp-toolbox/issues/3463).
  */
 function keepOrder(found: readonly McpTool[], order: ReadonlyMap<string, number>): readonly McpTool[] {
   const placeOf = ({ name }: McpTool): number => order.get(name) ?? order.size;
@@ -282,7 +282,10 @@ function toTools(found: readonly McpTool[], settings: McpSettings, { recover, li
   }));
 }
 
-/** Returns a tool's traits. If the server may ask questions, its calls run one at a time, because a question does not name its call. */
+/**
+ * Returns a tool's traits. If the server may ask questions, calls to its tools run one at a time, because a question does not name its
+ * call.
+ */
 function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTraits | undefined {
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }

@@ -12,7 +12,7 @@ export interface McpToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** A tool in the list of tools from an MCP server. */
+/** A tool as listed by an MCP server. */
 export interface McpTool {
   readonly name: string;
   readonly title?: string | undefined;
@@ -143,7 +143,7 @@ export async function requestPage(client: McpClient, cursor: string | undefined)
   const request = { method: "tools/list", ...(params === undefined ? {} : { params }) };
   if (!isVersion2(client)) return hasRequest(client) ? client.request(request, anySchema) : client.listTools(params);
   try {
-    // "refresh" bypasses the cache of SDK version 2, which returns all pages as one if there is no cursor.
+    // "refresh" bypasses the cache of SDK version 2, which returns all pages of the list at once if there is no cursor.
     return await client.listTools(params, { cacheMode: "refresh" });
   } catch (error) {
     if (!hasRequest(client) || !toPlainError(error).message.startsWith("Invalid result for tools/list")) throw error;
@@ -264,8 +264,8 @@ export interface McpRegistryOptions {
   readonly elicitation?: boolean | undefined;
   /**
    * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called for each
-   * tool whose schema is not that of an object, which is left out. Also called if a question from the server cannot be passed to the user
-   * (the question is then cancelled), and if the client's session is lost and `reconnect` is not set or fails. Default: errors are
+   * tool that is left out because its schema does not describe an object. Also called if a question from the server cannot be passed to the
+   * user (the question is then cancelled), and if the client's session is lost and `reconnect` is not set or fails. Default: errors are
    * ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;

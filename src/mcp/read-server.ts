@@ -6,12 +6,12 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
-/** The maximum number of pages, because a faulty server could keep returning pages forever. */
+/** The maximum number of pages of tools. Without it, a faulty server could keep returning pages forever. */
 const maxPages = 1_000;
 
 /**
- * Requests all pages of tools. Leaves out and reports each tool without a schema for an object, so that one invalid tool does not cost all
- * others (github.com/anthropics/claude-code/issues/88049).
+ * Requests all pages of tools. Leaves out and reports each tool without a schema for an object, so that one invalid tool does not make all
+ * others unavailable (github.com/anthropics/claude-code/issues/88049).
  */
 export async function listTools(client: McpClient, report: (error: unknown) => void = () => {}): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");

@@ -1,4 +1,4 @@
-// Exports the `turnwright/middleware` entry: optional features of runs. Bundles contain only the features that a program imports.
+// The `turnwright/middleware` entry point: optional features of runs. Bundles contain only the features that a program imports.
 
 export type { CompactedMessages } from "../core/types/middleware-options.ts";
 export { compactMessages, type Compaction } from "./compaction/compact-messages.ts";

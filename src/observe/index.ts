@@ -1,4 +1,4 @@
-// Exports the `turnwright/observe` entry: OpenTelemetry spans and metrics for runs, and Node tracing channels.
+// The `turnwright/observe` entry point: OpenTelemetry spans and metrics for runs, and Node tracing channels.
 
 export { recordSpans } from "./tracing/record-spans.ts";
 export { tracing } from "./tracing/middleware.ts";

@@ -50,7 +50,7 @@ class IndexedCall extends StreamedCall {
     return this.scan.isObject(this.text);
   }
 
-  /** Adds a name. Some servers repeat the whole name in every fragment, others send it in pieces. */
+  /** Adds a name. Some servers repeat the whole name in every fragment, while others send it in pieces. */
   takeName(name: string): void {
     if (name !== this.name) this.name += name;
   }
@@ -193,8 +193,8 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
 }
 
 /**
- * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
- * then whole, even as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
+ * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and then all
+ * at once, sometimes as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
  */
 function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
@@ -228,7 +228,7 @@ export class CallAssembly {
   readonly #out: ModelChunk[];
   readonly #calls = new CallIndex();
   readonly #streamed: StreamedCalls;
-  /** Ids that arrived alone, without a name or arguments, by index. The call follows in a fragment without its id. */
+  /** Ids that arrived alone, without a name or arguments, by index. The rest of the call follows in a fragment without an id. */
   readonly #heads = new Map<number | undefined, string>();
   #readyCalls = 0;
 

@@ -201,7 +201,9 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** Returns the arguments as the service wrote them (`text`), unless they were edited. Different whitespace would miss the prompt cache. */
+/**
+ * Returns the arguments as the service wrote them (`text`), unless they were edited. Different whitespace would cause a prompt cache miss.
+ */
 function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }

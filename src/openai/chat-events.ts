@@ -33,7 +33,7 @@ interface Reading {
   readonly text: AnswerText;
   readonly details: ReasoningDetails;
   hasSpoken: boolean;
-  /** True after token counts that look final. Becomes false again if more content arrives. */
+  /** True once token counts that look final have arrived. Becomes false again if more content arrives. */
   isCounted: boolean;
   refused: boolean;
 }
@@ -121,7 +121,7 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
   const { out } = reading.answer;
   const before = out.length;
-  // Some gateways put a whole message into the stream, which is read if nothing else has arrived.
+  // Some gateways put a whole message into the stream. It is read only if nothing else has arrived.
   const delta = choice.delta ?? (reading.hasSpoken ? undefined : choice.message);
   const hasCalls = isRecord(delta) && readDelta(delta, reading);
   // Also counts text that is held back because its tag, for example `<think>`, is not complete yet.
@@ -147,9 +147,9 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
 }
 
 /**
- * Reads reasoning, which servers send in one of three fields. Some servers send two of them, identical or with one empty (LiteLLM, chutes),
- * so the first non-empty field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`, so the text of the
- * details is used only if the server sends no plain text.
+ * Reads reasoning, which servers send in one of three fields. Some servers send two of them, which are identical unless one is empty
+ * (LiteLLM, chutes), so the first non-empty field is used. Most servers that send `reasoning_details` repeat the text in `reasoning`, so
+ * the text of the details is used only if the server sends no plain text.
  */
 function readReasoning(delta: UnknownRecord, { answer: { out }, details, text: spoken }: Reading): void {
   const { reasoning_content: content, reasoning, reasoning_text: text, reasoning_details: list } = delta;

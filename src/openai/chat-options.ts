@@ -46,7 +46,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** A request body. The run's `modelSettings.extra` option may add any field. It may also set `stream` to false. */
+/** A request body. The run's `modelSettings.extra` option can add any field. It may also set `stream` to false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -62,7 +62,7 @@ export interface OpenAIChatClient {
   };
 }
 
-/** The options of `openaiChat`. */
+/** The options for `openaiChat`. */
 export interface OpenAIChatOptions extends AdapterOptions {
   /**
    * The client that sends the requests. Its `baseURL` may be the address of any server that implements the Chat Completions API.
@@ -74,8 +74,8 @@ export interface OpenAIChatOptions extends AdapterOptions {
   readonly id?: string | undefined;
   /**
    * The service whose rules the requests follow, for example "mistral". docs/guides/providers.md lists the rules of each service. Default:
-   * recognized by the host of the client's `baseURL`, by `id` or by the port. Some models, such as Mistral's, have their own rules at every
-   * address.
+   * detected from the host of the client's `baseURL`, from `id` or from the port. Some models, such as Mistral's, have their own rules at
+   * every address.
    */
   readonly service?: ServiceName | undefined;
   /** True to request token counts with `stream_options`. Set to `false` for servers that reject this field. Default true. */
@@ -103,16 +103,16 @@ export interface OpenAIChatOptions extends AdapterOptions {
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
-   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
-   * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
-   * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
-   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key; the
-   * service then uses only the beginning.
+   * The `prompt_cache_key` of each request. The service chooses a server based on this key and the beginning of the request. Requests with
+   * the same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The
+   * key can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
+   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key.
+   * The service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;
   /**
    * Set to true to send the schema of `structuredOutput` in the `response_format` field, so that the service enforces it. Set to
-   * false for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's
+   * false for servers and models that reject the field. The schema is then described in the system text. Default: true for OpenAI's
    * own address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;

@@ -4,9 +4,9 @@ import { keepBody } from "../shared/errors/error-facts.ts";
 const kept = new WeakSet<object>();
 
 /**
- * Keeps the bodies of error responses. The SDK reads only the `error` field of a body, so the reason is lost if a service sends it in
- * another field (github.com/appstrate/appstrate/issues/138). The client's errors do not change. `resource` is the part of the client that
- * sends the requests; through it, the SDK's client is found even if `client` is a wrapper.
+ * Keeps the bodies of error responses. The SDK reads only the `error` field of a body, so the error's reason is lost if a service sends it
+ * in a different field (github.com/appstrate/appstrate/issues/138). The client's errors do not change. `resource` is the part of the client
+ * that sends the requests. Through it, the SDK's client is found even if `client` is a wrapper.
  */
 export function keepErrorBodies(client: object, resource: object): void {
   const own: unknown = Reflect.get(resource, "_client");

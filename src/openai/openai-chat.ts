@@ -16,8 +16,9 @@ import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 const refusesUsage = /stream_options|include_usage/;
 
 /**
- * Matches errors from services that know only the other field for the limit of the output: reasoning models of OpenAI, also behind a name of
- * Azure that does not tell the model (github.com/lfnovo/open-notebook/issues/111), and older ones (github.com/BerriAI/litellm/issues/8855).
+ * Matches errors from services that accept only the other field for the output limit: OpenAI's reasoning models, even under an Azure
+ * deployment name that does not reveal the model (github.com/lfnovo/open-notebook/issues/111), and older ones
+ * (github.com/BerriAI/litellm/issues/8855).
  */
 const refusesField = /unsupported|not (?:supported|permitted)|unknown|unrecognized|unexpected/i;
 const limitFields = ["max_completion_tokens", "max_tokens"] as const;
@@ -30,9 +31,9 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
  * The stream ends with `finish` if the server sent a finish reason, the final token counts or `[DONE]`, which follow only a complete
  * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
- * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
- * The provider reads reasoning from every field that servers use for it, and sends reasoning back to models that require it, or with
- * `echoReasoning`.
+ * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks. The
+ * provider reads reasoning from every field that servers use for it, and sends reasoning back to models that require it, or if
+ * `echoReasoning` is set.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

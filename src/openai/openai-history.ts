@@ -23,21 +23,20 @@ import { readResponsesMetadata } from "./responses-metadata.ts";
 /** The API whose format a history has: Chat Completions or Responses. */
 export type OpenAIMessagesApi = "chat" | "responses";
 
-/** The options of `fromOpenAIMessages` and `toOpenAIMessages`. */
+/** The options for `fromOpenAIMessages` and `toOpenAIMessages`. */
 export interface OpenAIHistoryOptions {
   /** The API whose format the history has. By default, `fromOpenAIMessages` detects the API, and `toOpenAIMessages` uses "chat". */
   readonly api?: OpenAIMessagesApi | undefined;
   /**
-   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model
-   * accepts, such as encrypted reasoning, is kept as provider metadata. Default: no provider; content of this kind is omitted and
-   * listed in `lost`.
+   * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model accepts, such as
+   * encrypted reasoning, is kept as provider metadata. Default: no provider. Content of this kind is then omitted and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
   /** Set to true if the service stored the responses in the history, and the provider has `store: true`. Default false. */
   readonly store?: boolean | undefined;
 }
 
-/** The options of `toOpenAIMessages`. */
+/** The options for `toOpenAIMessages`. */
 export interface ToOpenAIOptions extends OpenAIHistoryOptions {
   /** The system text. It becomes the first message. Default none. */
   readonly system?: string | undefined;
@@ -105,7 +104,7 @@ function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwne
   return { id: provider?.id ?? "openai", model: provider?.model, store };
 }
 
-/** Throws for a message from another library, because its parts or calls would be dropped silently. */
+/** Throws for a message in another library's format, because its parts or calls would otherwise be dropped silently. */
 function refuseOtherFormat(item: FieldReader): void {
   const { parts, content } = item.fields;
   if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");

@@ -20,7 +20,7 @@ import { ReasoningDetails } from "./chat-metadata.ts";
 /** The provider whose model wrote the history. */
 export interface HistoryOwner {
   readonly id: string;
-  /** The provider's model. Undefined if the caller named no provider; nothing then becomes provider metadata. */
+  /** The provider's model. Undefined if the caller named no provider. Nothing then becomes provider metadata. */
   readonly model: string | undefined;
   readonly store: boolean;
 }
@@ -145,7 +145,7 @@ function readChatCalls(message: FieldReader): readonly AssistantPart[] {
   });
 }
 
-/** Returns invalid JSON as a string, so that the model sees its own invalid arguments. */
+/** Parses arguments. Returns invalid JSON as a string, so that the model sees its own mistake. */
 export function toArgs(text: string): Json {
   const parsed = parseToolArguments(text);
   return "args" in parsed ? (parsed.args as Json) : text;
@@ -174,7 +174,7 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
 }
 
 /**
- * Prepares a message for the comparison that finds lost content. Removes differences in form that mean nothing. Also removes reasoning,
+ * Prepares a message for the comparison that finds lost content. Removes insignificant differences in form. Also removes reasoning,
  * which the transcript contains as text.
  */
 function normalizeChat(message: UnknownRecord): Json {

@@ -152,7 +152,7 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
   }
 }
 
-/** Prepares an item for the comparison that finds lost content. Removes ids, states, and differences in form that mean nothing. */
+/** Prepares an item for the comparison that finds lost content. Removes ids, states, and insignificant differences in form. */
 function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";

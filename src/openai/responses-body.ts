@@ -212,7 +212,7 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** Builds the request body. The request's `settings.extra` may replace every field. */
+/** Builds the request body. The request's `settings.extra` can override any field. */
 export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): ResponsesRequestBody {
   const { settings: model = {} } = request;
   const { settings, toInput, report } = ports;
@@ -262,7 +262,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
   return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
-/** The API's names for settings. It has no fields for `stopSequences` and `seed`, so they are not sent. */
+/** The API's names for settings. The API has no fields for `stopSequences` and `seed`, so they are not sent. */
 const settingNames = { maxOutputTokens: "max_output_tokens", temperature: "temperature", topP: "top_p" };
 
 function toChoiceField(choice: ToolChoice | undefined, { customTools }: ResponsesSettings): object {

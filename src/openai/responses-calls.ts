@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 
 export type CallType = "function_call" | "custom_tool_call";
 
-/** True for calls to tools of the run. Calls to tools that the service runs have other types. */
+/** True for calls to the run's tools. Calls to tools that the service runs have other types. */
 export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }

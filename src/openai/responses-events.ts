@@ -112,7 +112,10 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** Begins the response. A second one in the stream is an error, unless the first was empty. The event may arrive after the first item. */
+/**
+ * Begins the response. A second response in the stream is an error, unless the first was empty. The event that announces a response may
+ * arrive after its first item.
+ */
 function beginResponse(reading: EventReading): void {
   const isSecond = reading.isCreated;
   reading.isCreated = true;

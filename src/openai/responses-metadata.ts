@@ -24,9 +24,9 @@ export interface OwnMessageReader extends MetadataReader {
 /**
  * Returns the items to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All items must come from this service and model, because no other model can read the reasoning. The items must also have the
- * same text and calls as the message. Text or calls differ if the message was edited, or if a call got a different id. No item may
- * wait for an answer that this adapter cannot give, such as an MCP approval.
+ * All items must come from this service and model, because no other model can read the reasoning. The items must also have the same text
+ * and calls as the message. Text or calls differ if the message was edited, or if a call got a different id. No item may be waiting for an
+ * answer that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(message: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(message, reader);

@@ -20,7 +20,7 @@ export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** A request body, which also contains `input` and `store`. The run's `modelSettings.extra` option may add any field. */
+/** A request body, which also contains `input` and `store`. The run's `modelSettings.extra` option can add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
@@ -33,7 +33,7 @@ export interface OpenAIResponsesClient {
   };
 }
 
-/** A reasoning setting in the format of the API, for example `{ effort: "low", summary: "auto" }`. */
+/** A reasoning setting in the API's format, for example `{ effort: "low", summary: "auto" }`. */
 export interface OpenAIReasoning {
   /** The reasoning effort, for example "low". Default: the model's default. */
   readonly effort?: string | undefined;
@@ -47,13 +47,13 @@ export type OpenAICustomToolFormat =
   | { readonly type: "text" }
   | { readonly type: "grammar"; readonly syntax: "lark" | "regex"; readonly definition: string };
 
-/** A tool that OpenAI runs, in the format of the API, for example `{ type: "web_search" }`. */
+/** A tool that OpenAI runs, in the API's format, for example `{ type: "web_search" }`. */
 export interface OpenAIServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** The options of `openaiResponses`. */
+/** The options for `openaiResponses`. */
 export interface OpenAIResponsesOptions extends AdapterOptions {
   /** The client that sends the requests. Its `baseURL` may be the address of any server that implements the Responses API. */
   readonly client: OpenAIResponsesClient;
@@ -61,7 +61,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   readonly model: string;
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** The service whose rules the requests follow. Default: recognized in the same way as by `openaiChat`. */
+  /** The service whose rules the requests follow. Default: detected in the same way as in `openaiChat`. */
   readonly service?: ServiceName | undefined;
   /** True to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;
@@ -78,7 +78,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
-   * The tools of the run that the model calls with plain text instead of JSON. Each entry has the name of a tool and the format of
+   * The run's tools that the model calls with plain text instead of JSON. Each entry has the name of a tool and the format of
    * the text. Such a tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
@@ -98,16 +98,16 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
-   * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
-   * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
-   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key; the
-   * service then uses only the beginning.
+   * The `prompt_cache_key` of each request. The service chooses a server based on this key and the beginning of the request. Requests with
+   * the same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The
+   * key can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
+   * minute with the same key and beginning. Additional requests go to other servers, so a busy agent needs several keys. Default: no key.
+   * The service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;
   /**
    * Set to true to send the schema of `structuredOutput` in the `text.format` field, so that the service enforces it. Set to false
-   * for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's own
+   * for servers and models that reject the field. The schema is then described in the system text. Default: true for OpenAI's own
    * address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;

@@ -12,7 +12,7 @@ interface SentRequest {
   readonly call: ModelCall;
   /** Converts a non-streamed answer to a single event, as if it had been streamed. */
   toEvent(answer: UnknownRecord): UnknownRecord;
-  /** Watches the stream's bytes, so that `explainLoss` can find what the SDK hides. */
+  /** Watches the stream's bytes, so that `explainLoss` can find the data that the SDK drops. */
   readonly tail: EventTail;
 }
 
@@ -40,7 +40,7 @@ function isAnswer(body: unknown): body is UnknownRecord {
 }
 
 /**
- * Explains an error that the SDK throws while it reads a stream. The SDK hides the text of an event that is not JSON, and the token
+ * Explains an error that the SDK throws while it reads a stream. The SDK drops the text of an event that is not JSON, and the token
  * counts of an event that reports an error (observed with OpenRouter).
  */
 export function explainLoss(tail: EventTail, out: ModelChunk[]): (error: unknown) => unknown {
@@ -59,7 +59,9 @@ async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, vo
   yield event;
 }
 
-/** Messages of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385, github.com/danny-avila/LibreChat/issues/8877). */
+/**
+ * Messages from services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385, github.com/danny-avila/LibreChat/issues/8877).
+ */
 const noStreaming = /must be verified to stream|unsupported for streaming|does(?: not|n't) support streaming/i;
 
 function explain(error: unknown): unknown {

@@ -29,7 +29,7 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** Returns the file's name, with an extension because the APIs require one. An unnamed file is called `file`. */
+/** Returns the file's name. Adds an extension if there is none, because the APIs require one. An unnamed file is called `file`. */
 export function toFileName({ filename = "file" }: ReadableMedia, ending: string): string {
   return /\.\w{1,8}$/.test(filename) ? filename : `${filename}.${ending}`;
 }

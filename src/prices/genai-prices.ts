@@ -4,7 +4,7 @@ import type { Pricing, Usage } from "../core/index.ts";
 import { reconcileUsage } from "../shared/count-usage.ts";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 
-/** The options of `genaiPrices`. */
+/** The options for `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
    * The provider whose prices are used for all iterations: its `gen_ai.provider.name`, or its id in the catalog of
@@ -20,7 +20,7 @@ export interface GenaiPricesOptions {
   readonly date?: Date | undefined;
 }
 
-/** The options of `genaiContextWindow`. */
+/** The options for `genaiContextWindow`. */
 export interface GenaiContextWindowOptions {
   /**
    * The provider whose models are looked up: its `gen_ai.provider.name`, or its id in the catalog of `@pydantic/genai-prices`.

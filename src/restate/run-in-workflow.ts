@@ -131,7 +131,7 @@ function nameOf({ id, attempt }: ShownWait): string {
   return `answer/${id}/${attempt}`;
 }
 
-/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function in one of the workflow's shared handlers. */
+/** Returns the waits that a workflow has not finished, or an empty list. Call this function in one of the workflow's shared handlers. */
 export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[]> {
   return (await (ctx as WorkflowSharedContext).get<readonly ShownWait[]>(waitsState)) ?? [];
 }

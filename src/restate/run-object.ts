@@ -43,7 +43,7 @@ type Handlers = Parameters<typeof object>[0]["handlers"];
 /** The time between two attempts to wake a workflow, in milliseconds. */
 const wakeAgainMs = 300;
 
-/** Lets Restate repeat failed attempts forever, so that a run continues once a worker is available again. */
+/** Makes Restate retry failed attempts forever, so that a run continues once a worker is available again. */
 export const retryPolicy: {
   readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
 } = {

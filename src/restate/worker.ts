@@ -30,7 +30,7 @@ type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
 async function serveHandlers(services: EndpointServices, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
-  // Drops the SDK's log, because the Restate server already shows failed attempts.
+  // Discards the SDK's log output, because the Restate server already shows failed attempts.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
@@ -51,7 +51,7 @@ async function serveHandlers(services: EndpointServices, { port, host, identityK
   };
 }
 
-/** The options of `launchWorker`. */
+/** The options for `launchWorker`. */
 export interface WorkerOptions {
   /** The URL of Restate's ingress, such as `http://localhost:8080`. */
   readonly ingressUrl: string;
@@ -88,7 +88,7 @@ export interface WorkerOptions {
 
 /** A launched worker. */
 export interface Worker {
-  /** The id of this worker, which is new for each process. */
+  /** The id of this worker. Each process gets a new id. */
   readonly id: string;
   /** Stops the worker. Its runs continue in other workers, or when a worker is launched again. */
   stop(): Promise<void>;

@@ -14,7 +14,7 @@ export interface ClaudeFacts {
    */
   readonly forcedChoice: "yes" | "without-budget" | "no";
   /**
-   * True if efforts above "high" require full thinking, neither disabled nor limited to the time between tools:
+   * True if efforts above "high" require full thinking, neither disabled nor limited to the time between tool calls:
    * "output_config.effort 'xhigh' is not supported when thinking is disabled on this model." (github.com/elgorro/aiquila/issues/410).
    */
   readonly capsEffort: boolean;

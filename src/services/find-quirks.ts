@@ -22,7 +22,7 @@ export interface ServiceFacts {
 
 /**
  * Returns the quirks of the service. The service is identified by the `service` option, or else by the host of the client's address, the
- * `id` option or the port, in this order. Some models also have their own quirks wherever they are hosted; the service's quirks take
+ * `id` option or the port, in this order. Some models also have their own quirks wherever they are hosted. The service's quirks take
  * precedence over these.
  */
 export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {

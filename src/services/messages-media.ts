@@ -3,7 +3,7 @@
 import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, pixelsOf, sizeOf, sniffType, when } from "./rule-checks.ts";
 
-/** Refuses an image with more than this many MB of base64. */
+/** Refuses an image with more than `megabytes` MB of base64 data. */
 export function refuseLargeImages({ media }: WireRequest, megabytes: number): string | undefined {
   const most = megabytes * 1024 * 1024;
   return firstOf(media, (part) =>

@@ -90,7 +90,7 @@ function refer(reference: string, texts: UnknownRecord, conversion: Conversion):
     definitions.set(name, undefined);
     definitions.set(name, convert(target, conversion));
   }
-  // A definition that refers to itself is not in `definitions` yet while it is converted, so the original is read instead.
+  // A definition that refers to itself is not in `definitions` yet while it is being converted, so the original is read instead.
   const told = recordOf(definitions.get(name) ?? target);
   const own = Object.entries(texts).filter(([keyword]) => !Object.hasOwn(told, keyword));
   return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };

@@ -8,7 +8,7 @@ function thinksAtMoonshot(model: string, body: object): boolean {
   return /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i.test(model) && recordAt(body, "thinking").type !== "disabled";
 }
 
-/** Returns the problem with a node of a schema in Moonshot's dialect of JSON Schema, if it has one. */
+/** Returns the problem with a node of a schema in Moonshot's dialect of JSON Schema, if there is one. */
 function findProblem(node: unknown): string | undefined {
   const { type, $ref: ref, anyOf } = recordAt(node);
   if (typeof node === "boolean") return "boolean schema is not supported";

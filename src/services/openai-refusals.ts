@@ -28,7 +28,8 @@ export function refuseCount(path: string, list: unknown, most: number): string |
 }
 
 /**
- * Refuses tool names other than 1 to 64 letters, digits, underscores and hyphens. `rest` is the path of the name in a tool and in a call.
+ * Refuses tool names that do not consist of 1 to 64 letters, digits, underscores and hyphens. `rest` is the path of the name in a tool and
+ * in a call.
  */
 export function refuseNames({ tools, calls }: WireRequest, rest: string): string | undefined {
   const names = [

@@ -4,7 +4,7 @@ import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
-/** Returns the message with which a rule refuses a request, or undefined if the rule is not broken. */
+/** Returns the error message if a request breaks the rule, or undefined if it does not. */
 export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
   if (rule.breaks === undefined) return rule.refuses(request);
   // Safe cast: a rule's functions get only the request, or a part from the list that the rule names in `of`.
@@ -61,7 +61,7 @@ export function unknownPart(
   });
 }
 
-/** Returns the message if a request without tools has calls or results. */
+/** Returns the message if a request without tools contains calls or results. */
 export function callsWithoutTools({ body, calls, results }: WireRequest, message: string): string | undefined {
   return when(recordsIn(body.tools).length === 0 && calls.length + results.length > 0, message);
 }
@@ -110,7 +110,7 @@ export function repeatedTool({ tools }: WireRequest): WireTool | undefined {
   return tools.find(({ name }) => seen.has(name) || (seen.add(name), false));
 }
 
-/** Returns the union keyword at the root of a schema. */
+/** Returns the first of `keywords` that a schema's root contains. */
 export function rootKeyword(schema: unknown, ...keywords: readonly string[]): string | undefined {
   return isRecord(schema) ? keywords.find((keyword) => Object.hasOwn(schema, keyword)) : undefined;
 }

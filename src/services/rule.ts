@@ -77,7 +77,7 @@ export interface WireItem {
   /** The role. For an input item of the Responses API without a role, its type. */
   readonly role: string;
   readonly fields: UnknownRecord;
-  /** The blocks of the content. A string is one block of type "text". */
+  /** The blocks of the content. A string counts as one block of type "text". */
   readonly parts: readonly UnknownRecord[];
 }
 

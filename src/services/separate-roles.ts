@@ -6,7 +6,7 @@ type RoleOrder = Pick<Quirks, "answersTools" | "alternates" | "endsWithUser">;
 
 type Say<Message> = (role: "user" | "assistant", text: string) => Message;
 
-/** Adds a short message wherever the service refuses the order of two roles. `say` creates this message. */
+/** Adds a short message wherever the service would refuse the order of two roles. `say` creates this message. */
 export function separateRoles<Message extends { readonly role: string }>(
   messages: readonly Message[],
   order: RoleOrder,

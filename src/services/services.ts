@@ -62,8 +62,9 @@ const googleNames: RegExp = /^[a-z_]/i;
 const geminiSchemas: Quirks = { toTool: forGemini };
 
 /**
- * llama.cpp builds a grammar from the patterns in a tool's schema. The grammar does not support classes such as `\d`, and a pattern needs
- * both anchors (github.com/rowboatlabs/rowboat/pull/741, common/json-schema-to-grammar.cpp in github.com/ggml-org/llama.cpp).
+ * llama.cpp builds a grammar from the patterns in a tool's schema. The grammar does not support classes such as `\d`, and a pattern must
+ * have both anchors (`^` and `$`) (github.com/rowboatlabs/rowboat/pull/741, common/json-schema-to-grammar.cpp in
+ * github.com/ggml-org/llama.cpp).
  */
 const grammarPatterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(/\\[a-z]|\(\?|^(?!\^)|(?<!\$)$/i) };
 

@@ -1,5 +1,5 @@
-// Converts tool schemas for services that refuse parts of JSON Schema. A converted schema may accept more, so the run validates arguments
-// against the original.
+// Converts tool schemas for services that refuse parts of JSON Schema. A converted schema may accept more values, so the run validates
+// arguments against the original.
 
 import { isRecord, memoize } from "../core/kit.ts";
 import type { JsonSchema, ToolDefinition } from "../core/index.ts";

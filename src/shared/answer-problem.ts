@@ -19,7 +19,7 @@ export type CheckResult = (name: string, result: unknown) => PromiseLike<readonl
 type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**
- * Returns the problem with an answer that is not valid for its wait. The run itself later rechecks an answer to a middleware's wait, with
+ * Returns the problem with an answer that is not valid for its wait. The run itself later rechecks an answer to a middleware's waitagainst
  * the whole schema.
  */
 export async function findAnswerProblem(
@@ -77,7 +77,7 @@ function describeKind(given: Json): string {
 }
 
 /**
- * Returns an answer in the form that is recorded, however it arrived. A page answers the wait of a middleware or a durable tool with a
+ * Returns an answer in the form that is recorded, however it arrived. A web page answers a middleware's or a durable tool's wait with a
  * result.
  */
 export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, given: Json): Json {

@@ -1,4 +1,4 @@
-/** Returns Node's function that loads its modules. Static imports would prevent an entry from loading in browsers. */
+/** Returns Node's function that loads its modules. A static import would prevent the entry point from loading in browsers. */
 export function builtinLoader(problem: string): typeof process.getBuiltinModule {
   const host: Partial<typeof process> | undefined = globalThis.process;
   if (typeof host?.getBuiltinModule === "function") return host.getBuiltinModule;

@@ -12,7 +12,7 @@ export interface CheckedMessages {
   readonly heldIds: ReadonlySet<string>;
 }
 
-/** Copies messages. Throws LoopError "invalid-messages" with the index of a message that cannot be sent. */
+/** Checks and copies messages. Throws LoopError "invalid-messages" with the index of a message that cannot be sent. */
 export function checkMessages(given: readonly unknown[]): CheckedMessages {
   const messages: Message[] = [];
   const heldIds = new Set<string>();

@@ -15,7 +15,7 @@ const countNames = [
   "reasoningTokens",
 ] as const;
 
-/** Creates a `Usage` from the count for each name. The first three counts must not be undefined. */
+/** Creates a `Usage` from the count for each name. The counts of input, output and total tokens must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
   const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
   for (const name of countNames) usage[name] = countOf(name);

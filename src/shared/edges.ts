@@ -1,4 +1,4 @@
-// Functions needed only when something is wrong, such as error messages and advice. The main entry and all adapters install them in
+// Functions needed only when something is wrong, such as error messages and advice. The main entry point and all adapters install them in
 // `edges`. Programs that import neither do not bundle them, and get shorter messages.
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
@@ -23,7 +23,7 @@ export interface Edges {
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
-  /** Describes the range of a number. */
+  /** Describes the allowed range of a number. */
   describeRule?(rule: object): string;
   /** Describes a value without its content. Without this function, messages name only its type. */
   describeValue?(value: unknown): string;
@@ -35,13 +35,15 @@ export interface Edges {
   describeFailure?(schema: StandardSchema, cause: unknown): string;
   /** Describes a value that a `switch` does not expect. */
   describeUnexpected?(value: unknown): string;
-  /** Returns why an answer is not valid for its question's schema. The tool checks the answer again. */
+  /** Returns the issue if an answer is not valid for its question's schema. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
   /** Explains why a tool must not defer its result, and what to do. */
   describeDeferral?(cause: DeferralCause, toolName: string): string;
   /** Throws a clear error when an AI SDK stop condition reads `steps`. */
   refuseSteps?(context: object): void;
-  /** Throws if a run option is invalid. Without this function, a run only checks that names are known and that limits are numbers. */
+  /**
+   * Throws if a run option is invalid. Without this function, a run checks only that option names are known and that limits are numbers.
+   */
   checkOptions?(options: unknown): void;
   /** Throws if the hooks that a middleware's `begin` returned are invalid. */
   checkHooks?(name: string, hooks: unknown): void;
@@ -134,12 +136,12 @@ function hideText(text: string, longest: number, ending = "…"): string {
   return text.length > longest ? start + ending : start;
 }
 
-/** The functions in a bundle whose program uses neither `explainErrors` nor an adapter. */
+/** The functions that a bundle contains if its program uses neither `explainErrors` nor an adapter. */
 export const bareEdges: Edges = { redactText: hideText, redactJson: () => redacted };
 
 export const edges: Edges = { ...bareEdges };
 
-/** Adds functions to `edges`. A second call with the same functions changes nothing. */
+/** Adds functions to `edges`, the table of optional functions. A second call with the same functions changes nothing. */
 export function addEdges(more: Partial<Edges>): void {
   Object.assign(edges, more);
 }

@@ -85,7 +85,7 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** Returns the end of the async iteration. If the queue has failed, only the first call rejects with the failure. */
+  /** Returns the result that ends the async iteration. If the queue has failed, only the first call rejects with the failure. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;

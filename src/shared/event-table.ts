@@ -1,9 +1,9 @@
-// Describes each event type in one row, for logs, hosts, pages, tracing and the test recorder. A new event needs a row here, a type in
+// Describes each event type in one row, for logs, hosts, web pages, tracing and the test recorder. A new event needs a row here, a type in
 // src/core/types/loop-event.ts, and the code that sends it.
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
 
-/** The kind of text in a run log, for `redact`. */
+/** The kind of text in a run log, as passed to `redact`. */
 export type RunLogPlace =
   | "system"
   | "tools"
@@ -30,7 +30,7 @@ interface EventRow<Field extends string = string> {
   readonly facts?: readonly Field[];
   /** True for an event that is one of many fragments. A replay may send different fragments, or none. */
   readonly isPiece?: true;
-  /** True for an event meant for the server's logs. Pages get it only if the program asks for it. */
+  /** True for an event meant for the server's logs. Web pages get it only if the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
@@ -119,7 +119,7 @@ export function isSpending(event: LoopEvent): event is SpendingEvent {
   return "usage" in event && "provider" in event;
 }
 
-/** Returns an event's row. A stored event from a newer release may have none. */
+/** Returns an event's row. A stored event from a newer release may have no row. */
 export function rowOf({ type }: { readonly type: string }): EventRow {
   const rows: { readonly [type: string]: EventRow } = eventTable;
   return (Object.hasOwn(rows, type) ? rows[type] : undefined) ?? {};

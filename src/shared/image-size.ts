@@ -5,7 +5,7 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** The number of bytes to search, because a preview and a color profile may precede the size in a JPEG. */
+/** The number of bytes to search. In a JPEG, a preview and a color profile may precede the size. */
 const maxHeadLength = 400_000;
 
 /** Returns an image's size from standard base64. Returns undefined for other formats, and for damaged bytes. */

@@ -137,7 +137,7 @@ export function toJson(value: unknown, headroom = 0, isSorted = false): Json {
   throw new TypeError(kind === "function" || kind === "symbol" ? `a ${kind}` : "undefined");
 }
 
-/** Extra levels for `stableJson`, because copied values may be nested in messages and lists. */
+/** The extra levels that `stableJson` allows. Even a copied value of the maximum depth may be nested in messages and lists. */
 const envelope = 32;
 
 /**

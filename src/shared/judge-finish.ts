@@ -72,7 +72,7 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["guardrail_intervened", "content-filter"],
 ]);
 
-/** Returns the meaning of a finish reason: from `words`, or a known one. Ignores case, and details after a colon. */
+/** Returns the meaning of a finish reason, from `words` or the built-in list. Ignores case, and any details after a colon. */
 export function meaningOf(raw: string, words?: FinishWords): FinishReason {
   return words?.get(raw) ?? knownMeaningOf(raw) ?? "unknown";
 }

@@ -71,7 +71,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** Returns why JavaScript cannot parse the expression. JavaScript only parses it and never runs it. */
+/** Explains why JavaScript cannot parse the expression. JavaScript only parses it and never runs it. */
 function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > maxExpressionLength) return `is longer than ${maxExpressionLength} characters`;

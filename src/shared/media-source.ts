@@ -115,7 +115,10 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of a media type. `given` restricts a weak pattern to some of the given types, because other text may begin in the same way. */
+/**
+ * A pattern for the first bytes of files of a media type. `given` restricts a weak pattern to some of the given types, because other text
+ * may begin in the same way.
+ */
 type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
 
 /** The first bytes of known file types, as base64. */
@@ -138,7 +141,7 @@ const heads: readonly Head[] = [
 const pdfHead = /%PDF/;
 
 /**
- * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
+ * Reads the media type from the first bytes. Services refuse an image whose type does not match its bytes
  * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its header (github.com/anthropics/claude-code/issues/20195). Returns
  * the given type if the bytes have no known type.
  */

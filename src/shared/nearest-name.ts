@@ -2,7 +2,7 @@
 
 import { distance } from "fastest-levenshtein";
 
-/** The number of characters to compare, because an untrusted name may be a megabyte long. */
+/** The maximum number of characters to compare. An untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
 const maxCandidates = 10_000;

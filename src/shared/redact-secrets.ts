@@ -1,5 +1,5 @@
-// Removes credentials from text, URLs and data, in time proportional to the text's length. So a pattern that can match anywhere must
-// consume what it reads, or read a limited number of characters.
+// Removes credentials from text, URLs and data, in time proportional to the text's length. To keep it that fast, a pattern that can match
+// anywhere must consume what it reads, or read a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import { redacted } from "./edges.ts";
@@ -110,7 +110,7 @@ function endOfWord(text: string, most: number): number {
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** Redacts a JSON web token: base64 parts joined by dots, of which the first decodes to text that begins with {". */
+/** Redacts a JSON web token: base64 parts joined by dots, the first of which decodes to text that begins with {". */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -254,7 +254,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
-/** Works like `Array.isArray`, which does not narrow read-only arrays. */
+/** Works like `Array.isArray`, but also narrows read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

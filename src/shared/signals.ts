@@ -108,7 +108,7 @@ export class IdleTimer {
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Cancels the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` when done. */
+  /** Clears the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` when done. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }

@@ -47,8 +47,7 @@ export function quote(name: string): string {
 }
 
 /**
- * Characters that JSON does not escape: control characters beyond ASCII, line separators, direction marks and other invisible
- * ones.
+ * Characters that JSON does not escape: control characters beyond ASCII, line separators, direction marks and other invisible characters.
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 

@@ -57,7 +57,7 @@ export function toOutcome(output: unknown): {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** The problem with a result that a page may not send. The error's message says what a page may send. */
+/** The problem with a result that a web page is not allowed to send. The error's message says what a page may send. */
 export const pageProblem = "comes from a page";
 
 interface WaitedFor {
@@ -123,7 +123,7 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
   }
 }
 
-/** Creates a success. A message without data becomes the data, because the model reads only the data. */
+/** Creates a successful outcome. A message without data becomes the data, because the model reads only the data. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   const completion = complete(data === undefined ? message : data);
@@ -133,7 +133,7 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   return { ...completion, ...(kept.length > 0 && { content: kept }), ...(endTurn === true && { endTurn }), ...signal };
 }
 
-/** Creates a failure. If its data or content cannot be written, the reason mentions that too. */
+/** Creates a failed outcome. If its data or content cannot be written, the reason mentions that too. */
 function failWith({ message, error, data, content }: ToolResult): Conclusion<"failed"> {
   const reason =
     [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "") ??

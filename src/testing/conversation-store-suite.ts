@@ -219,7 +219,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const lock = await first.lock(id);
   const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
-    // Each change replaces all messages: round 3, for example, writes 3 messages. A different number means half a change was read.
+    // Each change replaces all messages: round 3, for example, writes 3 messages. A different number means that a partial change was read.
     for (const round of rounds) {
       const messages = Array.from({ length: round }, () => user(`${round}`));
       await lock.append({ from: 0, messages, state: stateOf(round) });

@@ -3,9 +3,9 @@
 import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from "../core/index.ts";
 
 /**
- * Calls `run` twice: with an empty journal, and with a journal that has the first run's records. Throws an Error if the second run takes
- * different steps, does anything new, or ends differently. The message names the middleware or the tool. This finds nondeterministic code,
- * such as code that reads a clock, random numbers, a file or a program variable outside `step`.
+ * Calls `run` twice: with an empty journal, and with a journal that contains the first run's records. Throws an Error if the second run
+ * takes different steps, does anything new, or ends differently. The message names the middleware or the tool. This finds nondeterministic
+ * code, such as code that reads a clock, random numbers, a file or a program variable outside `step`.
  *
  * `run` returns the result of a run with the `journal` and a `runId`. If calls are waiting, `run` answers them before it returns. Returns
  * the result of the first run.

@@ -1,4 +1,4 @@
-// Exports the `turnwright/testing` entry: scripted and recorded models, a test clock, recorded events, single tool calls and conformance
+// The `turnwright/testing` entry point: scripted and recorded models, a test clock, recorded events, single tool calls and conformance
 // suites, for any test runner.
 
 export { type Cassette, memoryCassette } from "./cassettes/cassette.ts";

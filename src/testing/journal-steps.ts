@@ -10,7 +10,7 @@ import { untilFired } from "./scripted-stream.ts";
 export interface JournalSuiteSetup extends Patience {
   /**
    * Calls `body` with the journal of the run `runId`, and returns its result. The suite calls this function again with the same `runId` for
-   * a later execution; the journal must then contain all earlier records. Two executions may overlap. In a workflow engine, call `body`
+   * a later execution. The journal must then contain all earlier records. Two executions may overlap. In a workflow engine, call `body`
    * inside the workflow `runId`. Do not open the journal, because `body` opens it. `runId` has at most 60 letters, digits and hyphens, and
    * is new for each check.
    */

@@ -103,7 +103,7 @@ function noting(name: string, tally: Tally): Tool {
   });
 }
 
-/** Returns the options of a run with parallel calls, an approval and a nested run. */
+/** Returns the options for a run with parallel calls, an approval and a nested run. */
 function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
   const search = noting("search", tally);
   const inner = playing("inner", [[toolCall("search", { n: 3 })], [text("Found.")]], tally);

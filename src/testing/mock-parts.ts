@@ -231,7 +231,7 @@ export function failInBand(error: ProviderError): MockPart {
   return chunk({ type: "error", error });
 }
 
-/** Creates a part that closes the connection early. The stream ends without a finish and without an error. */
+/** Creates a part that closes the connection early. The stream ends without a `finish` chunk and without an error. */
 export function endEarly(): MockPart {
   return { kind: "end-early" };
 }

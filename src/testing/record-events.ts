@@ -63,7 +63,7 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
 
 type Outline<Type extends LoopEventType> = (event: LoopEvents[Type]) => readonly unknown[];
 
-/** Functions that outline events that need more than a list of fields. The table of events lists the fields of all others. */
+/** Functions that outline the events for which a list of fields is not enough. The event table lists the fields of all other events. */
 const outlines: { readonly [Type in LoopEventType]?: Outline<Type> } = {
   "run-end": ({ status, reason }) => [status, reason.kind],
   "iteration-start": ({ iteration, continuation, agent }) => [

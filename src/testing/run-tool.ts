@@ -145,7 +145,7 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
 interface Asking {
   /** The index of the answer to the next question. */
   next: number;
-  /** The first question without an answer. `fromPage` is true if a page may answer it. */
+  /** The first question without an answer. `fromPage` is true if a web page may answer it. */
   open: { readonly question: ToolQuestion; readonly fromPage?: true | undefined } | undefined;
   readonly wait: ToolContext["wait"];
 }

@@ -34,7 +34,7 @@ class MessageMapper extends PageMapper<UIMessageChunk, UIRun> {
 
   protected start(runId: string): UIRun {
     const { messageId = runId, from, metadata: own } = this.#options;
-    // Replaces the status and reason of the suspended run, which the page still shows.
+    // Replaces the status and reason of the suspended run, which the web page still shows.
     const metadata = from === "live" ? { ...own, status: "running", reason: { kind: "running" } } : own;
     this.send({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
     return new UIRun(this.out, messageId, this.#options);

@@ -5,7 +5,7 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/** Fields of an end reason that are sent to the page. None contains an error message or text from a person. */
+/** Fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
 /**
@@ -53,7 +53,8 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
 }
 
 /**
- * Returns the finish reason for an incomplete message. In version 7 it is "interrupted", after which pages do not continue automatically.
+ * Returns the finish reason for an incomplete message. In version 7 of the AI SDK, it is "interrupted", after which pages do not continue
+ * automatically.
  */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";

@@ -10,7 +10,7 @@ import {
 import { normalizePart, readUIMessages } from "./read-ui-messages.ts";
 import { writeUIMessages } from "./to-ui-messages.ts";
 
-/** The options of `fromUIMessages`. */
+/** The options for `fromUIMessages`. */
 export interface FromUIOptions {
   /**
    * The `aiSdkModel` provider that continues the history. Metadata that services added to text, reasoning and calls is then kept as
@@ -25,10 +25,10 @@ export interface FromUIOptions {
  * followed by the results of its calls. A call without a result gets a `not-run` result. The ids of messages and the states of text parts
  * are dropped, and `lost` does not list them.
  *
- * A page can invent tool results. Use `readUIChatRequest` for requests from pages, and this function for messages that the
+ * A web page can invent tool results. Use `readUIChatRequest` for requests from web pages, and this function for messages that the
  * server has stored.
  *
- * Throws LoopError "invalid-messages" if a field has the wrong type; the error message names the path of the field. Throws
+ * Throws LoopError "invalid-messages" if a field has the wrong type. The error message names the path of the field. Throws
  * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

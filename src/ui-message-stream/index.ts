@@ -1,4 +1,4 @@
-// Exports the `turnwright/ui-message-stream` entry, which shows runs on pages that use `useChat` from AI SDK 5, 6 or 7.
+// The `turnwright/ui-message-stream` entry point: shows runs in web UIs that use `useChat` from AI SDK 5, 6 or 7.
 
 export { isRequestError, RequestError } from "../web/read-request-body.ts";
 export type { ReadHistory } from "../shared/history/read-history.ts";

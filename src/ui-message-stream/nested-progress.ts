@@ -12,8 +12,8 @@ interface Run {
 }
 
 /**
- * The text must grow by 1/8 before another preliminary output is sent. Each output repeats the whole text, so this keeps their total size
- * proportional to the text.
+ * The text must grow by 1/8 before another preliminary output is sent. Each output repeats the whole text, so this limit keeps their total
+ * size proportional to the text.
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */

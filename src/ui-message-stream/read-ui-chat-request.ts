@@ -133,7 +133,7 @@ function toCallId(id: string, messageId: string | undefined): string {
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
 }
 
-/** Returns the approval id and the decision if the user has answered this part's approval, otherwise undefined. */
+/** Returns the approval id and the decision if the user has answered this part's approval request, otherwise undefined. */
 function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | undefined {
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);

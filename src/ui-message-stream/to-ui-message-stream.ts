@@ -5,7 +5,7 @@ import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** Options for sending a run to a page as an HTTP response. */
+/** Options for sending a run to a web page as an HTTP response. */
 export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**

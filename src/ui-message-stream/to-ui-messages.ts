@@ -36,7 +36,7 @@ export type UIMessagePart<Version extends UIVersion = UIVersion> =
 export type UIToolPart = UICalled &
   ({ state: "input-available" } | { state: "output-available"; output: Json } | { state: "output-error"; errorText: string });
 
-/** A tool call that was denied. In version 5, such a call has the state `output-error` instead. */
+/** A tool call that was denied. In version 5 of the AI SDK, such a call has the state `output-error` instead. */
 export type UIDeniedPart = UICalled & { state: "output-denied"; approval: { id: string; approved: false } };
 
 /** The fields that all tool calls have. */
@@ -47,7 +47,7 @@ export interface UICalled {
   providerExecuted: true;
 }
 
-/** The options of `toUIMessages`. */
+/** The options for `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
   /**
    * The id prefix for messages that have no id. It is followed by "-" and the position of the message in the transcript. A host recognizes

@@ -86,17 +86,17 @@ export type UIDataChunk =
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-compaction"; readonly transient: true; readonly data: UICompaction }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A user message that was sent to the live run (steering), for pages that use version 5 or 6. */
+  /** A user message that was sent to the live run (steering), for pages that use version 5 or 6 of the AI SDK. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A question from a tool to the user. */
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
   /** Middleware or a durable tool that is waiting for an answer that the page may send. */
   | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
-  /** A call that is waiting for a decision, for pages that use version 5. */
+  /** A call that is waiting for a decision, for pages that use version 5 of the AI SDK. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** Data that a tool emitted. `id` contains the tool call's id. */
   | { readonly type: `data-${string}`; readonly id?: string; readonly data: Json }
-  /** Marks the earlier text of this step as discarded, for pages that use version 5 or 6, which cannot remove a part. */
+  /** Marks the earlier text of this step as discarded, for pages that use version 5 or 6 of the AI SDK, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
 
 /** Marks a text part that a tool emitted. Text from the model has no mark. */
@@ -141,9 +141,7 @@ export interface UIMasked {
   readonly tokensAfter: number;
 }
 
-/**
- * The state of a compaction, which replaces old messages in requests with a summary. The token counts are estimates of one request.
- */
+/** The state of a compaction, which replaces old messages in requests with a summary. The token counts are estimates for one request. */
 export type UICompaction =
   | { readonly state: "started"; readonly cause: "due" | "forced" }
   | { readonly state: "compacted" | "failed"; readonly tokensBefore: number; readonly tokensAfter: number };
@@ -157,7 +155,7 @@ export interface UICost {
   readonly costUSD?: number | undefined;
 }
 
-/** A call that is waiting for a decision, for pages that use version 5. */
+/** A call that is waiting for a decision, for pages that use version 5 of the AI SDK. */
 export interface UIApproval {
   readonly approvalId: string;
   readonly toolCallId: string;

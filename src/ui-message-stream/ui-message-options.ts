@@ -23,7 +23,7 @@ export interface UIMessageOptions {
    */
   readonly onError?: OnError | undefined;
   /**
-   * Versions 5 and 6 cannot remove text from a page. If true, the stream holds back the output of an attempt while a wrapping
+   * Versions 5 and 6 of the AI SDK cannot remove text from a page. If true, the stream holds back the output of an attempt while a wrapping
    * provider, such as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of
    * a discarded attempt then stays visible, and a `data-attempt-discarded` part follows. Output from `withRetry`, and from the last
    * provider in `withFallback`, is never discarded, so the stream always sends it immediately. No effect in version 7. Default

@@ -95,7 +95,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     this.push({ type: `data-${name}`, transient: true, data } as UIMessageChunk);
   }
 
-  /** Marks discarded text, which versions 5 and 6 cannot remove from the page. */
+  /** Marks discarded text, which versions 5 and 6 of the AI SDK cannot remove from the page. */
   protected discardedChunk({ iteration, mark, isShown }: DiscardedText): UIMessageChunk | undefined {
     if (this.#version === 7) return { type: "reset-step" };
     return isShown ? { type: "data-attempt-discarded", id: `discarded-${iteration}-${mark}`, data: { iteration } } : undefined;
@@ -140,7 +140,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     const errorText = toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#onError);
     const failed = { toolCallId, errorText, providerExecuted: true } as const;
     const isPartial = call.state === "new" || (call.state === "open" && call.stream === this.stream);
-    // Does not send `tool-input-error`, which would create a second part on the page if the first was streamed.
+    // Does not send `tool-input-error`, which would create a second part on the web page if the first was streamed.
     if (!isPartial) return this.push({ type: "tool-output-error", ...failed });
     if (call.state === "new") this.begin(call, "ended");
     this.endText();
@@ -248,7 +248,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected showWaits({ reason }: LoopEvents["run-end"]): void {
-    // Replaces preliminary outputs with final ones, because a page with `sendAutomaticallyWhen` would otherwise send no decisions.
+    // Replaces preliminary outputs with final ones, because a web page that uses `sendAutomaticallyWhen` would otherwise send no decisions.
     for (const [callId, progress] of this.#nested) {
       const call = this.calls.get(callId);
       if (call !== undefined) this.#showProgress(call, progress.toOutput(), false);

@@ -1,4 +1,4 @@
-// Reads events and converts them to chunks, for all entries that show runs on web pages.
+// Reads events and converts them to chunks, for all entry points that show runs on web pages.
 
 import type { LoopEvent } from "../core/index.ts";
 import { dropIterator } from "../shared/promises.ts";
@@ -75,7 +75,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // Uses a high-water mark of 0, so that no event is read before the page asks for data.
+    // Uses a high-water mark of 0, so that no event is read before the web page asks for data.
     { highWaterMark: 0 },
   );
 }

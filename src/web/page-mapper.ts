@@ -1,4 +1,4 @@
-// Converts a run's events to chunks for a page, for all page protocols.
+// Converts a run's events to chunks for a web page. All UI protocols share this code.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
@@ -15,7 +15,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Maps events to entries for both values of the `from` option. Each page gets only some of them. */
+/** Maps events to entries for both values of the `from` option. Each page gets only some of the entries. */
 export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements EventMapper<Entry<Chunk>> {
   /** The chunks of the current event. `PageRun` adds to the same array. */
   protected readonly out: Entry<Chunk>[] = [];
@@ -30,7 +30,7 @@ export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements E
   /** Adds an event of a nested run. `isSent` is true if this stream has sent the event before. */
   protected abstract addNested(run: Run, event: NestedEvent, isSent: boolean): void;
   /**
-   * True if the call has really ended. False if it ends only because its nested run is suspended, so that it continues when the run is
+   * True if the call has really ended. False if it ends only because its nested run is suspended, and continues when the run is
    * resumed.
    */
   protected abstract endsCall(run: Run, event: LoopEvents["tool-end"]): boolean;

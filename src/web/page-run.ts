@@ -1,4 +1,5 @@
-// Tracks a run's steps, text parts and tool calls on a page, for all page protocols. Each protocol defines the format of its chunks.
+// Tracks a run's steps, text parts and tool calls on a web page. All UI protocols share this code, and each defines the format of its
+// chunks.
 
 import type { Json, LoopEvent, LoopEvents } from "../core/index.ts";
 import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
@@ -95,7 +96,7 @@ export interface DiscardedText {
   readonly isShown: boolean;
 }
 
-/** The notes that pages get with the same data in all protocols. */
+/** The notes whose data is the same in all UI protocols. */
 export type NoteName = "notice" | "masked" | "compaction" | "cost";
 
 type End = LoopEvents["tool-end"];
@@ -254,7 +255,7 @@ export abstract class PageRun<Chunk> {
     const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
     this.stream += 1;
-    // Does not begin a new step for a retry, which continues in the step whose chunks the page has removed.
+    // Does not begin a new step for a retry. The retry continues in the step whose chunks the web page has removed.
     if (isFirst && isSame && this.#isReset && this.#step !== undefined) return;
     this.endStep();
     this.#partsBefore = isSame ? this.#texts.parts : 0;
@@ -412,7 +413,7 @@ export abstract class PageRun<Chunk> {
     const isShown = isRecalled || this.#step === undefined || parts !== this.#partsBefore;
     const mark = attempt === undefined ? `retry${this.#retries}` : String(this.#partsBefore);
     const chunk = this.discardedChunk({ iteration: this.#iteration, said, mark, isShown });
-    // Sends the discard of a replayed message only to pages that already show the message.
+    // Sends the discard of a replayed message only to web pages that already show the message.
     if (chunk !== undefined && !(isRecalled && replayed === true)) this.push(chunk, isRecalled ? "again" : this.audience);
     this.#isReset = this.options.canRemove;
     if (!this.#isReset) this.#partsBefore = parts;

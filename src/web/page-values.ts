@@ -1,4 +1,4 @@
-// Defines the values and failure messages that web pages show, for all page protocols. The messages never quote errors, which may contain
+// Defines the values and failure messages that web pages show, for all UI protocols. The messages never quote errors, which may contain
 // secrets.
 
 import type {
@@ -17,7 +17,7 @@ import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";
 
-/** An answer that a page sent. A page cannot keep a call waiting, so it cannot answer "ask". */
+/** An answer that a web page sent. A page cannot keep a call waiting, so it cannot answer "ask". */
 export type PageAnswer = (Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult) & {
   /** Set to true, so that the run refuses the answer unless a page may send it. */
   readonly fromPage?: boolean | undefined;

@@ -1,4 +1,4 @@
-// Reads the body of a page's request. Limits its length, depth and duration, because the page is not trusted.
+// Reads the body of a web page's request. Limits its length, depth and duration, because the page is not trusted.
 
 import { systemClock } from "../shared/signals.ts";
 import type { Clock } from "../core/index.ts";
@@ -11,7 +11,7 @@ const brand = Symbol.for("turnwright.RequestError");
 
 /**
  * The error that `readUIChatRequest` and `readAGUIRequest` throw for an invalid request. `status` is the HTTP status for the
- * response: 400 for an invalid body, 408 for a body that takes too long, 413 for a body that is too large, 415 for a type that is
+ * response: 400 for an invalid body, 408 for a body that takes too long, 413 for a body that is too large, and 415 for a type that is
  * not allowed. You can send the message to the page, because it never quotes the body.
  */
 export class RequestError extends Error {
@@ -52,7 +52,7 @@ const maxLevels = 200;
 
 /** The limits for a request body. */
 export interface BodyLimits {
-  /** The maximum size of the body in bytes. Pages send their whole history in each request. Default 1,000,000. */
+  /** The maximum size of the body in bytes. Web pages send their whole history in each request. Default 1,000,000. */
   readonly maxBytes?: number | undefined;
   /** The maximum time until the whole body has arrived, in milliseconds. `Infinity` means no limit. Default 30,000. */
   readonly bodyMs?: number | undefined;
@@ -63,8 +63,8 @@ export interface BodyLimits {
 type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Name]> };
 
 /**
- * Reads the body of a web `Request` or a node:http request. Parses a string as JSON, and returns any other value unchanged, as
- * a body that is already parsed. Throws RequestError if the body is invalid or incomplete, or exceeds a limit.
+ * Reads the body of a web `Request` or a node:http request. Parses a string as JSON, and returns any other value unchanged, assuming that
+ * it is already parsed. Throws RequestError if the body is invalid or incomplete, or exceeds a limit.
  */
 export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
   const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;

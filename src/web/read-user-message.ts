@@ -1,4 +1,4 @@
-// Reads the new user message in a page's request. Limits its length and files, because the page is not trusted.
+// Reads the new user message in a web page's request. Limits its length and files, because the page is not trusted.
 
 import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
 import type { UserPart } from "../core/types/common.ts";
@@ -9,7 +9,7 @@ import { takeStart } from "../shared/texts.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
 
-/** The limits for a request from a page. */
+/** The limits for a request from a web page. */
 export interface RequestLimits extends BodyLimits {
   /** The maximum number of text characters in the new message. Default 100,000. */
   readonly maxTextChars?: number | undefined;
@@ -24,7 +24,7 @@ export interface RequestLimits extends BodyLimits {
   readonly allowWebUrls?: boolean | undefined;
 }
 
-/** A user message as sent by a page. */
+/** A user message as sent by a web page. */
 export interface PageMessage extends UserMessage {
   /**
    * The id of the answer that the page replaces with a new answer to this message, or true if the page replaces an answer with an unknown
@@ -126,8 +126,8 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
 }
 
 /**
- * Checks that a file's media types are allowed: the type from its data URL, or else from the `mediaType` field, and the type that its bytes
- * show.
+ * Checks that a file's media types are allowed: the type from its data URL, or else from the `mediaType` field, and the type detected from
+ * its bytes.
  */
 function checkTypes(
   recognized: string,

@@ -1,4 +1,4 @@
-// Writes chunks as Server-Sent Events, only as fast as the page reads them.
+// Writes chunks as Server-Sent Events, only as fast as the web page reads them.
 
 import { maxTimerMs, systemClock } from "../shared/signals.ts";
 import { type Checks } from "../shared/errors/check-fields.ts";
@@ -191,7 +191,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
         lines.leave();
       },
     },
-    // Uses a high-water mark of 0, so that no line is created before the page asks for data.
+    // Uses a high-water mark of 0, so that no line is created before the web page asks for data.
     { highWaterMark: 0 },
   );
 }
@@ -260,7 +260,7 @@ class LineSender<Chunk> {
     if (this.#isGone) return;
     const onRead = this.#lines.watchReader(() => {
       this.#onGone();
-      // Closes the connection immediately, because `end` alone would leave it open until the page reads or closes it.
+      // Closes the connection immediately, because `end` alone would leave it open until the web page reads or closes it.
       if (this.#res.destroy === undefined) this.#res.end();
       else this.#res.destroy();
     });

@@ -46,7 +46,7 @@ it.each([
   const run = (): Promise<unknown> => runToolLoop({ provider, messages, ...more });
   await expect(run()).rejects.toMatchObject({
     code: "invalid-option",
-    details: { option, expected: expect.stringContaining("enableJournals()") },
+    details: { option, expected: expect.stringContaining("enableJournals") },
   });
   expect(provider.requests).toHaveLength(0);
   enableJournals();

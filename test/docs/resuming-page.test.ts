@@ -76,7 +76,7 @@ it("docs/guides/what-runs-again.md: shows the journal keys of real runs", async 
   await run([toolCall("search")], { resume: "retry-last", control });
   await run([text('"The moon."')]);
 
-  const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];
+  const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What journal keys look like")) ?? [];
   const shown = block.split("\n").map((line) => line.replace(/ .*/, ""));
   expect([...records.keys()]).toEqual(expect.arrayContaining(shown));
   // The page shows each kind of key that these runs record.

@@ -55,7 +55,5 @@ it.for([
     check: (said) => said === "right",
   });
   const { warnings } = await evaluate(evaluation, { limits });
-  expect(warnings).toEqual(
-    Array.from({ length: count }, () => expect.stringMatching(/^No trial has passed trial.options/)),
-  );
+  expect(warnings).toEqual(Array.from({ length: count }, () => expect.stringMatching(/^No trial has passed trial.options/)));
 });

@@ -64,7 +64,7 @@ it.for<Mistake>([
   [
     "a string passed to iterationCountIs",
     () => write(iterationCountIs, "5"),
-    'The argument of iterationCountIs() is "5", but must be a whole number',
+    'Option "iterationCountIs" is "5", but must be a whole number',
   ],
 ])("%s is rejected with an error that says what to pass instead", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);

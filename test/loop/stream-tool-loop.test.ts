@@ -22,7 +22,7 @@ describe("streamToolLoop", () => {
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
     expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
-    await expect(readAll(stream)).rejects.toThrow("The events of this run have already been read.");
+    await expect(readAll(stream)).rejects.toThrow("This run's events have already been read.");
   });
 
   it("answers concurrent reads in order", async () => {
@@ -77,7 +77,7 @@ describe("a reader of streamToolLoop that stops early", () => {
     ]);
     await reading.clock.advance(5_000);
     await reading.stream.result;
-    await expect(readAll(reading.stream)).rejects.toThrow("The events of this run have already been read.");
+    await expect(readAll(reading.stream)).rejects.toThrow("This run's events have already been read.");
   });
 
   it("ends a model stream that was waiting for the reader", async () => {

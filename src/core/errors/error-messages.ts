@@ -35,16 +35,12 @@ const forms = {
   approval: '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }',
 };
 
-/** Returns how a message begins. An option without a name is described, such as "the argument of startWith()". */
-function subjectOf(option: string): string {
-  return option.startsWith("the ") ? `T${option.slice(1)}` : `Option ${quote(option)}`;
-}
-
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 
 const messages: Messages = {
   "invalid-option": ({ option, expected, received, instead }) =>
-    `${subjectOf(option)} is ${received}, but must be ${expected}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
+    // A value that is not an option is described in words, such as "The argument of startWith()".
+    `${option.includes(" ") ? option : `Option ${quote(option)}`} is ${received}, but must be ${expected}.${instead === undefined ? "" : ` Write: ${instead}.`}`,
   "unknown-option": ({ option, nearest, instead }) =>
     [
       `There is no option ${quote(option)}.`,
@@ -89,7 +85,7 @@ const messages: Messages = {
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy, and check your "redact" function.`,
   "journal-lost": ({ runId }) => `Another process has taken over the run ${quote(runId)}. Leave the run to that process.`,
-  "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
+  "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method first.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>

@@ -138,8 +138,8 @@ const systemAdvice =
   'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
 
 /**
- * Returns advice for a message, or for a part in a message, that has another library's format. The advice is a sentence without its full
- * stop.
+ * Returns advice for a message, or for a part in a message, that has another library's format. The advice is a sentence without its final
+ * period.
  */
 export function adviseMessage(message: UnknownRecord): string | undefined {
   try {
@@ -180,7 +180,7 @@ function convert(library: string, converter: string, entry: string): string {
   return `Messages from ${library} have a different format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
 }
 
-/** Returns advice for a tool from another library. The advice is a sentence without its full stop. */
+/** Returns advice for a tool from another library. The advice is a sentence without its final period. */
 export function adviseTool(tool: UnknownRecord): string | undefined {
   const { name, function: described, invoke, inputSchema, parameters, execute } = tool;
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
@@ -279,7 +279,7 @@ const partFields = ["image", "image_url", "input_image", "inline_data", "inlineD
 
 /**
  * Returns advice if a content part has another library's format or contains binary data, otherwise undefined. The advice
- * is a sentence without its full stop.
+ * is a sentence without its final period.
  */
 export function advisePart(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));

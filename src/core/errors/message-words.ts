@@ -1,5 +1,5 @@
-// Explains what is wrong with a message in the `messages` option. The loop calls these functions through `edges`, so bundles may leave them
-// out.
+// Explains what is wrong with a message in the `messages` option. The loop calls these functions only if they are installed, so bundles may
+// leave them out.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";

@@ -12,8 +12,8 @@ import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /**
  * Returned when code needs an answer from outside. `inCore` then never resolves in this execution. When nothing else in the activity can
- * continue, `settle` returns what it waits for; when nothing else in the run can continue, the run is suspended. A later execution runs the
- * code again from its start, with the recorded results.
+ * continue, `settle` returns what the activity waits for. When nothing else in the run can continue, the run is suspended. A later
+ * execution runs the code again from its start, with the recorded results.
  */
 export class Parked {
   readonly waits: readonly Wait[];
@@ -70,7 +70,7 @@ export class Activity {
   readonly isEarly: boolean;
   /** The spending of the activity's nested runs. */
   readonly spent: NestedSpending[] = [];
-  /** Called when the activity's tool has ended, so that a control can withdraw the tool's open questions. */
+  /** Called when the activity's tool has finished, so that a control can withdraw the tool's open questions. */
   onToolEnd: (() => void) | undefined;
   /** Waits until the call's tool may begin. Undefined if it does not need to wait for other calls. */
   takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
@@ -101,7 +101,7 @@ export class Activity {
   isAnswered = false;
   /** The nested runs that the activity has started. Undefined if there are none. */
   nested: NestedRuns | undefined;
-  /** The information that nested runs pass on. Inner calls share this object. */
+  /** The information that nested runs pass on to the outer run. Inner calls share this object. */
   readonly left: Left;
   #waits: readonly Wait[] = [];
   /** True once the activity is waiting for an answer that it does not have yet. */

@@ -15,7 +15,7 @@ import { holdQuestion } from "./loop-control.ts";
 export interface QuestionFields {
   /** The text of the question. Must not be blank. */
   readonly question: string;
-  /** Set to true if a page may send the answer. Default false. */
+  /** Set to true if a web page may send the answer. Default false. */
   readonly fromPage?: boolean | undefined;
   /**
    * Set to true to wait in this process until `control.answer` is called. While the tool waits, the call's `timeoutMs` and

@@ -1,4 +1,4 @@
-// Assembles text and tool calls from a stream's chunks, although providers number, interleave and repeat chunks in different ways.
+// Assembles text and tool calls from a stream's chunks. Handles the different ways in which providers number, interleave and repeat chunks.
 
 import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";

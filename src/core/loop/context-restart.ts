@@ -32,7 +32,7 @@ const namespace = "context_restart_";
  * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
  */
 export function contextRestart(fields: ContextRestartFields): ToolResult {
-  // This table is local, because bundlers keep a module-level table that reads a property (of `is`), even if nothing uses the table.
+  // This table is local because bundlers would keep it at module level even if unused: it reads properties of `is`.
   const checks: Checks<ContextRestartFields> = {
     type: [`"${namespace}" followed by a suffix`, isRestartType, undefined, true],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],

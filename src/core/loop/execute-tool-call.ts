@@ -95,7 +95,7 @@ function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }
   return deadline.read(output, (value) => ports.onYield?.(call, value));
 }
 
-/** Repeats a failed call. All attempts share one deadline, and only the last attempt's failure is reported. */
+/** Retries a failed call. All attempts share one deadline, and only the last attempt's failure is reported. */
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>

@@ -1,4 +1,4 @@
-// Runs the loop for callers with tool descriptions and a single function that executes every tool.
+// Runs the loop with tool descriptions and a single function that executes every tool.
 
 import type { LoopOptions, OnIteration, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";

@@ -59,7 +59,7 @@ export class HookWatch implements Cancellable {
     this.#watched.delete(activity);
   }
 
-  /** Called when a middleware's code continues. */
+  /** Called when the loop returns control to a middleware's code. */
   note(activity: Watched): void {
     activity.idleSince = this.#run.clock.now();
     if (!this.#isSet) this.#set(activity.idleSince + this.#ms);
@@ -87,7 +87,7 @@ export class HookWatch implements Cancellable {
   #ring(): void {
     this.#isSet = false;
     const now = this.#run.clock.now();
-    // A hook may delay its own call until a working call has finished, so its time limit keeps restarting while any call is working.
+    // A hook may hold back its call until a running call finishes, so its time limit keeps restarting while any call is running.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
     let dueAt = Number.POSITIVE_INFINITY;
     for (const [activity, fail] of this.#watched) {

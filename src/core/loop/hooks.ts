@@ -85,7 +85,7 @@ type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: A
 interface Chained<Given, Made, At> {
   readonly last: Next<Given, Made>;
   recorderOf(name: string, given: Given): At;
-  /** Remembers which hook is running. */
+  /** Holds the name of the hook that is running. */
   readonly activity: { hook: string };
 }
 

@@ -1,5 +1,5 @@
-// Defines a run's journal keys and first record, the types of a memory journal, and `whenParked`, which reports when no promise can
-// continue.
+// Defines a run's journal keys and first record, the types of a memory journal, and `whenParked`, which calls back once no promise can
+// continue on its own.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";
@@ -28,7 +28,7 @@ export interface FirstRecord {
   readonly codeVersion?: string | undefined;
 }
 
-/** Records that a wait was opened. */
+/** The record of an opened wait. */
 export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 /** The JSON form of a memory journal: each step's result by key, in the order of recording. */

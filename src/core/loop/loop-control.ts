@@ -256,7 +256,7 @@ function createQuestions(call: InsideCall): CallQuestions {
   return questions;
 }
 
-/** The maximum number of open questions per call, because a faulty tool may ask one for each row of a large table. */
+/** The maximum number of open questions per call. Without a limit, a faulty tool might ask one for each row of a large table. */
 const maxOpen = 100;
 
 interface HeldQuestion {

@@ -47,7 +47,7 @@ export interface Expected {
   readonly costUSD: number;
 }
 
-/** The streams in progress in nested runs, by the meters of those runs. */
+/** The streams in progress in nested runs, keyed by the meters of those runs. */
 export interface NestedStreams {
   readonly expected: Map<object, Expected>;
   readonly onSettled: Set<() => void>;

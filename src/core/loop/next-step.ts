@@ -17,7 +17,7 @@ export type NextStep =
   | { readonly kind: "calls" }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** The ending that a look is about, and whether to repeat the newest request. */
+/** The planned ending that a look checks, and whether to repeat the newest request. */
 export interface Looking {
   readonly planned?: Ending | undefined;
   /** True if the newest request should be repeated. */

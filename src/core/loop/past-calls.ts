@@ -10,7 +10,8 @@ export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" |
 
 export interface CallPast extends Past {
   /**
-   * Reads the answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts shown to the person have changed.
+   * Reads the recorded answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts shown to the person have
+   * changed.
    */
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /**

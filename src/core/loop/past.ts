@@ -44,7 +44,7 @@ export interface Past {
   readonly isSettled: boolean;
   /** True if the replayed calls have ended, in this run or an outer run, so that nothing new may happen in them. */
   readonly isSealed: boolean;
-  /** True until this execution does something new, if the run was stopped before it began or still has answers to use. */
+  /** True until this execution does something new, if the run was stopped before this execution or still has answers to use. */
   readonly isUndone: boolean;
   /** The calls in the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
@@ -66,7 +66,7 @@ export interface Past {
   noteReplayed(): void;
   /** Called before the first new effect, or before the run ends. */
   endReplay(): void;
-  /** Returns the next step. The recorded run may have continued although this execution would end it. */
+  /** Returns the next step. The recorded run may have continued even if this execution would end it. */
   follow(decided: NextStep): Promise<NextStep>;
   /** Prepares a recorded answer's calls, and sends the answer's events again. */
   showRecorded(answer: Answer): void;

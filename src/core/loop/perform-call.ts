@@ -1,4 +1,4 @@
-// Performs one tool call: checks it against the gate, passes it through the middleware, and runs the tool once.
+// Performs one tool call: checks that it is allowed, passes it through the middleware, and runs the tool once.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
@@ -107,7 +107,8 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
     activity.isHeld = false;
   }
   const past = pastOf(run);
-  // Reuses a recorded refusal even if the middleware would now allow the call, because the model has read that it did not run.
+  // Reuses a recorded refusal even if the middleware would now allow the call, because the model has already been told that the call did
+  // not run.
   const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return (activity.made = ended);
   if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));

@@ -39,7 +39,7 @@ export interface PreparePorts extends DeadlinePorts {
   readonly shown: ReadonlyMap<string, ToolDefinition>;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly toolChoice?: StreamResult["toolChoice"];
-  /** Counts the advice that the results of the same message have given. */
+  /** Counts the advice given in the results of the same message. */
   readonly advice: Advice;
 }
 

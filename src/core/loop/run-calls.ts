@@ -20,7 +20,7 @@ export async function runCalls(run: Run): Promise<undefined> {
   const refusals = sendRefusals(run, isReplayed);
   const turns = new Turns(run, calls.length);
   const replayed = past && new Map<ToolCall, EndedCall>();
-  // Replays ended calls first, because listeners must get the recorded events before anything new happens.
+  // Replays finished calls first, because listeners must get the recorded events before anything new happens.
   for (const [index, call] of calls.entries())
     if (past?.recalled.get(call.callId)?.hasEnded === true) replayed?.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map((call, index): Promise<EndedCall> => {
@@ -83,7 +83,7 @@ interface Turn {
   /** Resolves when the tool may begin. Undefined if it does not need to wait. */
   begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
-  /** True while the call needs the slot of a waiting call. */
+  /** True while the call needs the concurrency slot of a waiting call. */
   isHungry?: boolean;
 }
 

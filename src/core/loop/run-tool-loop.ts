@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Reads this before sending the event, because a cancellation by one of its listeners must not count as an earlier stop.
+    // Reads this before sending the event, so that a cancellation by a listener does not count as an earlier stop.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -121,7 +121,7 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 }
 
 /**
- * Checks for messages, cancellations and limits. Middleware is asked first, so that a message or a stop that arrives meanwhile still
+ * Checks for messages, cancellations and limits. Middleware runs first, so that a message or a stop that arrives meanwhile still
  * counts. Returns an ending only if the run ends because its middleware is waiting for an answer.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
@@ -131,7 +131,7 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
-  // Skips the look if middleware decided to continue although the run would have ended.
+  // Skips the look (the check for messages, cancellations and limits) if middleware decided to continue a run that would have ended.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
@@ -155,14 +155,14 @@ function undone({ past }: Run, ending: Ending): Ending {
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
-  // Middleware was already asked about a planned ending. After a drain, it is asked now, because it may end the run instead of suspending
-  // it.
+  // Middleware has already been asked about a planned ending. After a drain, it is asked only now, because it may end the run instead of
+  // suspending it.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // If `past` is undefined, only a run whose nested run was drained and then ended gets here. The run continues with its next look.
+  // Without a `past`, the code gets here only if a nested run was drained and then ended. The run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;
@@ -255,7 +255,7 @@ async function askHooks(
   return { said: { ending: waitFor(state, end.waits) }, spent };
 }
 
-/** Asks the middleware after a message's calls. Returns the ending, or undefined if the run continues. */
+/** After a message's calls, asks the middleware whether to end the run. Returns the ending, or undefined if the run continues. */
 async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const place = `${placeOf(run.state)}/after`;
   const { said } = await askHooks(run, { kind: "afterCalls", place }, async (hooks, at) => {

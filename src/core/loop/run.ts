@@ -130,7 +130,7 @@ export class Run {
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
   /** The newest request, as changed by the middleware. */
   draft: RequestDraft | undefined;
-  /** The registry's tools before the newest request. */
+  /** The registry's tools as read before the newest request. */
   definitions: readonly ToolDefinition[];
   registered: ReadonlyMap<string, ToolDefinition>;
   /** The first record, which identifies the run. */
@@ -157,12 +157,12 @@ export class Run {
    * does not get them, because they were meant for other models.
    */
   readonly returned: InboxMessage[] = [];
-  /** The ending that the newest look was about. */
+  /** The planned ending that the newest look checked. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
   /** The number of steps in progress, in this run and its nested runs. Only the outermost run counts them. */
   openSteps = 0;
-  /** The number of calls that need the slot of a waiting call. Only the outermost run counts them. */
+  /** The number of calls that need the concurrency slot of a waiting call. Only the outermost run counts them. */
   hungryCalls = 0;
   /** The nested runs that are held while other steps in this run can continue. */
   held: { check(): void } | undefined;

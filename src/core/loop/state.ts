@@ -278,7 +278,7 @@ export function applyAgain(state: State, { again, isCounted }: Again, { status }
   answerOpenCalls(state);
   if (isLimited) nextIteration(state);
   state.messages.push(...again);
-  // If this iteration was not granted, leaves the user's new messages for the next look.
+  // Unless `beforeEnd` granted this iteration, leaves the user's new messages for the next look.
   const steered = isGranted ? takeSteered(state) : [];
   Object.assign(state, { phase: "again", agains: state.agains + 1, isGranted, steered, lastBatch: [] });
   clearIteration(state);

@@ -70,7 +70,7 @@ class StreamDraft implements GuardedStream {
   #isBetween = false;
   /** The ids of calls from discarded attempts. Undefined if there are none. */
   discardedIds: readonly string[] | undefined;
-  /** The adjustments of all attempts, because each attempt sends its own request. */
+  /** The request adjustments from all attempts. Each attempt sends its own request. */
   adjustments: StreamResult["adjustments"];
   /** Notes about the answer. Undefined if there are none. */
   notes: { [name: string]: Json } | undefined;

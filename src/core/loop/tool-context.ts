@@ -105,7 +105,7 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   }
 }
 
-/** Checks and copies a part that a tool sends to pages with `context.emit`. */
+/** Checks and copies a part that a tool sends to web pages with `context.emit`. */
 export function toEmittedPart(part: EmittedPart<unknown>): EmittedPart {
   edges.checkGiven?.("emit", part);
   return part.type === "text" ? { ...part } : { ...part, data: toJson(part.data) };

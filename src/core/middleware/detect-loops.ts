@@ -1,4 +1,4 @@
-// Detects that a model keeps repeating its calls.
+// Detects when a model keeps repeating its calls.
 
 import type { LoopDetectionOptions } from "../types/middleware-options.ts";
 import type { UserMessage } from "../types/message.ts";

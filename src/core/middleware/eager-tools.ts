@@ -109,8 +109,8 @@ class EagerCalls implements MessageWatch {
     const eagerOutcomes: EagerOutcome[] = [];
     const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      // The `call` hook never saw the calls after an incomplete one, so they are matched here. A call with unusable arguments matches
-      // nothing.
+      // The `call` hook never saw the calls after an incomplete one, so they are matched with started calls here. A call with unusable
+      // arguments matches none.
       const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;

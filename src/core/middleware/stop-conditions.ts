@@ -70,5 +70,5 @@ export function textMatches(pattern: string | RegExp): StopCondition {
 }
 
 function checkCount(condition: string, value: unknown): void {
-  if (!isWithin(value, count)) throw invalidOption(`the argument of ${condition}()`, describeRule(count), value);
+  if (!isWithin(value, count)) throw invalidOption(condition, describeRule(count), value);
 }

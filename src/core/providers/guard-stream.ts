@@ -1,5 +1,5 @@
 // Reads a provider's stream and closes it if it is silent for too long or the run is cancelled. Uses callbacks instead of `for await`,
-// because they cost only one promise per chunk, and can leave a stream without waiting for it.
+// because they cost only one promise per chunk, and make it possible to leave a stream without waiting for it.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -83,7 +83,7 @@ export class StreamGuard implements ModelCall, Cancellable {
    * phase is `settling`: only usage is still read.
    */
   #phase = firstChunk;
-  /** The time at which a slow reader began to hold the stream back. The time limits are paused until it continues. */
+  /** The time at which a slow reader began to hold the stream back. The time limits are paused until the reader continues. */
   #heldAt: number | undefined;
   #lastSign = 0;
   #lastContent = 0;
@@ -206,7 +206,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   /** Requests the next chunk, after waiting for the promise from `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
-    // A listener may have stopped the run and so closed this stream.
+    // A listener may have stopped the run, which closes this stream.
     if (this.#phase === closed) return;
     if (said === "over")
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());

@@ -146,7 +146,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   return {
     first: askNext(),
     next: ({ error }) => {
-      // Does not try another service, because none should get a prompt that was filtered.
+      // Does not try another service, because no other service should receive the filtered prompt.
       if (error.code === "content-filter") return undefined;
       failed += 1;
       roster.rest(current, call.clock.now());

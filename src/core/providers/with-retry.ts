@@ -49,7 +49,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
 ]);
 
 /**
- * Creates a provider that repeats a request after a `retryable` error, whether it is thrown or arrives in the stream. There is no retry if
+ * Creates a provider that retries a request after a `retryable` error, whether it is thrown or arrives in the stream. There is no retry if
  * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
  * A stream without a finish reason, or with the finish reason "error", also counts as a retryable error. The finish reason
@@ -58,7 +58,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
  *
  * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
  * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the `attempt-start`
- * chunk, and each failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
+ * chunk, and each failed attempt that is retried emits `attempt-discarded`. The usage of failed attempts is counted.
  *
  * The OpenAI and Anthropic SDKs retry automatically. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
  *

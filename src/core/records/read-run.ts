@@ -112,12 +112,12 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
     },
     allowToolChange: () => true,
     ...(priced === true && { pricing: () => undefined }),
-    // Uses time 0, at which no wait has timed out, because a timeout would produce an answer that the records do not contain.
+    // Uses time 0 so that no wait times out. A timeout would produce an answer that the records do not contain.
     now: 0,
   };
 }
 
-/** Returns where in its run a request or an ending belongs. This place is also the prefix of its wait ids. */
+/** Returns the place of a request or an ending in its run. This place is also the prefix of its wait ids. */
 function placeIn(at: Recorder): string {
   return (at as CallRecorder).callId;
 }

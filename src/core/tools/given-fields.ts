@@ -1,4 +1,4 @@
-// Checks what a tool passes to its context's methods. The loop calls these checks through `edges`.
+// Checks what a tool passes to its context's methods. The loop calls these checks only if they are installed.
 
 import type { EmittedPart } from "../types/loop-event.ts";
 import { type Check, checkField, checkFields, type Checks, is, needed } from "../../shared/errors/check-fields.ts";
@@ -41,5 +41,5 @@ const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]
 /** Rejects waits whose kind is reserved for the loop. The loop reads the facts of these waits and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
-    throw invalidOption("the name of a wait", 'other than "approval", "result" and "question", which are reserved', what);
+    throw invalidOption("The name of a wait", 'other than "approval", "result" and "question", which are reserved', what);
 }

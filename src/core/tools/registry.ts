@@ -148,7 +148,7 @@ function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegist
       if (now === source) return definitions;
       if (!isTools(now)) {
         dropPromise(now);
-        throw invalidOption("the result of tools.definitions()", "an array of tools, not a promise", now);
+        throw invalidOption("tools.definitions()", "an array of tools, not a promise", now);
       }
       // Adds only tools that the registry does not contain yet.
       const known = new Map(now.map((tool) => [tool.name, tool]));

@@ -1,4 +1,4 @@
-// Explains why a value cannot be a tool's JSON Schema. The loop calls these functions through `edges`.
+// Explains why a value cannot be a tool's JSON Schema. The loop calls these functions only if they are installed.
 
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
@@ -17,8 +17,8 @@ export function describeFailure(schema: StandardSchema, cause: unknown): string 
 }
 
 /**
- * Explains why an object cannot be a tool's schema: it is not a JSON Schema, or it never accepts an object. In messages, the reason comes
- * directly after the schema's name. Returns "" for a valid schema.
+ * Explains why an object cannot be a tool's schema: it is not a JSON Schema, or it never accepts an object. In error messages, the reason
+ * comes directly after the schema's name. Returns "" for a valid schema.
  */
 export function explainToolSchema(schema: JsonSchema): string {
   if (isLiteral(schema)) return explainSchema(schema) || findRootProblem(schema);
@@ -34,7 +34,7 @@ function adviseZod(schema: object): string | undefined {
 }
 
 /**
- * Explains why an object is not a JSON Schema. In messages, the reason comes directly after the schema's name. Returns "" for a
+ * Explains why an object is not a JSON Schema. In error messages, the reason comes directly after the schema's name. Returns "" for a
  * JSON Schema. Cached for each object.
  */
 export const explainSchema: (schema: object) => string = /* @__PURE__ */ memoize((schema: object) => {

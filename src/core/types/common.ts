@@ -132,8 +132,8 @@ export type Validation =
   | { readonly issues: readonly Issue[] };
 
 /**
- * A schema from any library that follows version 1 of the Standard Schema specification (https://standardschema.dev), such as
- * zod, valibot and arktype.
+ * A schema from any library that follows version 1 of the Standard Schema specification (https://standardschema.dev), such as zod, valibot
+ * or arktype.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProps<Input, Output>;

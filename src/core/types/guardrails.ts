@@ -1,4 +1,4 @@
-// Declares the guardrail types that the core needs. The checks themselves are in the `turnwright/middleware` entry.
+// Declares the guardrail types that the core needs. The checks themselves are in the `turnwright/middleware` entry point.
 
 import type { PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";

@@ -24,8 +24,8 @@ export interface Journal {
   /** Returns a recorded result, or a promise for it. Returns undefined if there is no record. Records nothing. */
   read(key: string): unknown;
   /**
-   * Returns the keys of all records. Used only by `inspectJournal` and by pages that show journals. Without `keys`, they cannot find nested
-   * runs that were given a name.
+   * Returns the keys of all records. Used only by `inspectJournal` and by web pages that show journals. Without `keys`, they cannot find
+   * nested runs that were given a name.
    */
   keys?(): readonly string[] | PromiseLike<readonly string[]>;
   /**

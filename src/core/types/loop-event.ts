@@ -50,7 +50,7 @@ export interface DeltaEvent extends EventBase {
   readonly attempt?: number | undefined;
   /**
    * True if the output of this attempt is never discarded. This is true for the last attempt of `withFallback`. It is also true
-   * for every attempt of `withRetry`, because `withRetry` does not repeat an attempt that has produced output.
+   * for every attempt of `withRetry`, because `withRetry` does not retry an attempt that has produced output.
    */
   readonly isFinal?: true | undefined;
 }
@@ -153,8 +153,8 @@ export interface LoopEvents {
     readonly toolName?: string | undefined;
   };
   /**
-   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This event is for
-   * a thought log, not for users. Secrets in `args` are redacted, and long strings are truncated.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a trigger phrase. Also emitted if the call fails. This
+   * event is for a thought log, not for users. Secrets in `args` are redacted, and long strings are truncated.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */

@@ -36,7 +36,7 @@ export interface LoopLimits {
    */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /**
-   * The maximum number of consecutive runs that `interrupt` can end with one control. After that, `interrupt` only queues its
+   * The maximum number of consecutive runs that one control's `interrupt` can end. After that, `interrupt` only queues its
    * messages. Default 3.
    */
   readonly maxInterrupts?: number | undefined;

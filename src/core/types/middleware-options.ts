@@ -158,7 +158,7 @@ export interface CompactedMessages {
   readonly summary: string;
   /** The number of messages at the beginning of the transcript that the summary covers, including those in `kept`. */
   readonly count: number;
-  /** The indexes of those among the first `count` messages that stay in requests unchanged, before the summary. In ascending order. */
+  /** The indexes, in ascending order, of the messages among the first `count` that stay in requests unchanged, before the summary. */
   readonly kept: readonly number[];
 }
 

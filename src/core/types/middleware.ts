@@ -12,7 +12,7 @@ import type { FinalAnswerReserve } from "./middleware-options.ts";
 import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** Something that can only be answered from outside the run: an approval, a question, a late result, a timer. */
+/** Something that can only be answered from outside the run: an approval, a question, a late result, or a timer. */
 export interface Wait {
   /**
    * The key of the answer in the `answers` option. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
@@ -310,7 +310,7 @@ export interface BegunCall {
 export interface RunFacts {
   readonly runId: string;
   readonly messages: readonly Message[];
-  /** Returns the run's current tools. The array is the same object until they change. Call it after `begin` has returned. */
+  /** Returns the run's current tools. The array is the same object until they change. Call this method after `begin` has returned. */
   definitions(): readonly ToolDefinition[];
   /** The options as the caller passed them. */
   readonly options: RunOptions;
@@ -350,11 +350,11 @@ export interface Recorder {
   readonly session: Session;
   /** The run's `context` option. */
   readonly context: unknown;
-  /** The key that is the same in each execution of the run. */
+  /** A key that is the same in each execution of the run. */
   readonly idempotencyKey: string;
   /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
   readonly isReplayed: boolean;
-  /** Returns the cost of tokens in USD, at the run's prices. Call it inside a step. Default: the run's model. */
+  /** Returns the cost of tokens in USD, at the run's prices. Call it inside a step. `model` defaults to the run's model. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
   /** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
@@ -389,7 +389,7 @@ export interface CallRecorder extends Recorder {
   afterMessage(): Promise<void>;
   /**
    * Sends `tool-end` now instead of after the outer middleware has finished. The event is sent only once. Call it before slow work on a
-   * result, and before events about the result. The outcome must keep its kind.
+   * result, and before events about the result. The outcome's kind must not change afterwards.
    */
   end(outcome: Outcome): void;
   /**

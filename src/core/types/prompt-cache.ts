@@ -60,8 +60,8 @@ export interface RequestPrefix {
   /** The size of this request. */
   readonly bytes: number;
   /**
-   * The size of the previous request to this model, or 0 for the first request of a run. With `startWith`, the first request
-   * follows the earlier run's last request.
+   * The size of the previous request to this model, or 0 for the first request of a run. With `startWith`, the first request is compared
+   * with the earlier run's last request.
    */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose. */

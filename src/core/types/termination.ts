@@ -39,8 +39,8 @@ export type EndReason =
   /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
-   * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. These fields
-   * are absent if no stream of this run itself has an unknown cost.
+   * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. They are absent if the
+   * cost of every stream of the run itself is known.
    */
   | {
       readonly kind: "cost-unknown";

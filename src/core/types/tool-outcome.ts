@@ -76,7 +76,7 @@ export interface WaitingCall {
    */
   readonly id: string;
   readonly callId: string;
-  /** The name of the tool. Empty if middleware is waiting around a request or an ending. */
+  /** The name of the tool. Empty if middleware is waiting during a model request or at the end of a run. */
   readonly name: string;
   /** The arguments of the call. If middleware is waiting, the arguments that its hook received. */
   readonly args: Json;
@@ -87,7 +87,7 @@ export interface WaitingCall {
   readonly waitsFor: "approval" | "result" | "answer";
   /** The kind of wait, as middleware or a durable tool passed it to `wait`. Only for "answer". */
   readonly what?: string | undefined;
-  /** The facts of this wait. Only for "answer". */
+  /** The `facts` passed to `wait`. Only for "answer". */
   readonly facts?: Json | undefined;
   /** The schema of the answer, if the wait has one that can be converted to JSON Schema. Only for "answer". */
   readonly schema?: JsonSchema | undefined;
@@ -147,7 +147,7 @@ export type ToolOutcome = {
       readonly fatal?: boolean | undefined;
     }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools; `more` is the number of others. */
+  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools, and `more` is the number left out. */
   | {
       readonly kind: "blocked";
       readonly allowed: readonly string[];
@@ -160,7 +160,7 @@ export type ToolOutcome = {
    */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
   /**
-   * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number of others. `known` is
+   * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number left out. `known` is
    * empty if 200 tools were already listed in the same iteration.
    */
   | {
@@ -213,7 +213,7 @@ export interface NestedSpending {
   readonly toolCallsExecuted: number;
 }
 
-/** The context restart that a tool result requests, as read from the fields of `contextRestart`. */
+/** The context restart that a tool result requests, as read from the fields that `contextRestart` sets. */
 export interface ContextRestart {
   /** The part of the restart type after `context_restart_`. */
   readonly suffix: string;

@@ -45,7 +45,7 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly needsApproval?: boolean | NeedsApproval<Args, Context> | undefined;
   /**
-   * Set to "safe" if a call that may have run before a crash can run again. With "never", such a call gets the outcome
+   * Set to "safe" if a call that may already have run before a crash can safely run again. With "never", such a call gets the outcome
    * `interrupted`. Only a durable journal can show that a call may have run. Default "never".
    */
   readonly replay?: "safe" | "never" | undefined;
@@ -68,8 +68,8 @@ export interface ToolTraits<Args = never, Context = never> {
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */
   readonly findsTools?: boolean | undefined;
   /**
-   * The triggers of the tool in deliberate mode, for `createDeliberateMode` with `tools`. Models do not see them. A run can be
-   * resumed after the triggers have changed. Default: no triggers.
+   * The triggers that show the tool in deliberate mode if the user's text contains one. Read by `createDeliberateMode` with `tools`. Models
+   * do not see them. A run can be resumed after the triggers have changed. Default: no triggers.
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**

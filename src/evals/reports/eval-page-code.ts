@@ -1,4 +1,4 @@
-// Contains the page's style and script. Both are constant, because the page's Content Security Policy lists their hashes.
+// Contains the HTML report's style and script. Both are constant, because the page's Content Security Policy lists their hashes.
 
 export const pageStyle = `
 :root { --text: #1c1e21; --soft: #5f6670; --line: #d8dce2; --back: #ffffff; --card: #f6f7f9; --good: #1a7f37; --bad: #c4232c; --warn: #9a6700; }

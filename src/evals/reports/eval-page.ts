@@ -31,7 +31,7 @@ import {
 
 /** The options of `renderEvalPage`. */
 export interface EvalPageOptions extends ReportOptions {
-  /** The page's folder. Links to trial pages inside this folder are relative to it. Default: the evaluation's folder. */
+  /** The folder of the HTML page. Links to trial pages inside this folder are relative to it. Default: the evaluation's folder. */
   readonly folder?: string | undefined;
 }
 

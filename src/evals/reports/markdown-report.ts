@@ -26,10 +26,10 @@ import {
   sumSpent,
 } from "./report-texts.ts";
 
-/** The maximum number of listed problems, because GitHub truncates comments at 65,536 characters. */
+/** The maximum number of listed problems. GitHub truncates comments at 65,536 characters. */
 const maxProblems = 40;
 
-/** The maximum number of table rows, because more would leave no space for the reasons. */
+/** The maximum number of table rows. More would leave no space for the reasons. */
 const maxRows = 80;
 
 /** The number of rows above which passed cases are collapsed. */

@@ -149,7 +149,7 @@ export function sortCases(cases: readonly CaseReport[]): readonly CaseReport[] {
   return [...cases].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Describes what became better or worse. The first line is the verdict. `quote` formats a score's name. */
+/** Describes what got better or worse. The first line is the verdict. `quote` formats a score's name. */
 export function describeComparison(comparison: EvalComparison, quote = (name: string): string => name): readonly string[] {
   const { worse, better, p, passRate, scores, ended, tokens, costUSD, reason, cases } = comparison;
   const count = (kind: EvalComparison["cases"][number]["change"]): number => cases.filter((one) => one.change === kind).length;

@@ -16,7 +16,7 @@ interface PendingRun extends SeenRun {
   readonly tools?: LoopOptions["tools"] | undefined;
 }
 
-/** A call that is waiting for an answer from outside, or middleware that is waiting around a request or the end of a run. */
+/** A call that is waiting for an answer from outside, or middleware that is waiting during a model request or at the end of a run. */
 type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
 const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = {

@@ -73,8 +73,8 @@ export class ConversationRuns {
   }
 
   /**
-   * If a run's `run-end` event is stored, waits until the engine has also stored the run's end, because a page that has read `run-end` may
-   * send a new message before then.
+   * If a run's `run-end` event is stored, waits until the engine has also stored the run's end. A web page that has read `run-end` may send
+   * a new message before then.
    */
   async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
@@ -136,7 +136,7 @@ export class ConversationRuns {
     return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");
   }
 
-  /** True if the live run answers this message, or received it as a steered message. */
+  /** True if the live run answers this message, or received it as a steering message. */
   async isRepeated({ runId }: LastRun, message: UserMessage): Promise<boolean> {
     if (message.id === undefined) return false;
     const { own = 0, messages } = await this.#readInput(runId);
@@ -187,7 +187,7 @@ export class ConversationRuns {
     for (let number = typeof keepRuns === "number" ? runs - keepRuns : runs - 1; number >= 1; number -= 1) {
       const runId = `${id}/${number}`;
       const found = await find(runId);
-      // Stops at a missing run, because earlier starts have then removed all older ones too.
+      // Stops at a missing run, because an earlier start has then removed all older runs too.
       if (found === undefined) break;
       const end = found.state === "ended" ? await found.readEnd() : undefined;
       if (end === undefined) continue;

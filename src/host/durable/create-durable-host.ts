@@ -43,7 +43,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
 
 interface Entering {
   readonly given: DurableStart;
-  /** Resolves when a start that may queue gets its turn. Undefined for other starts. */
+  /** Resolves when a call to `start` that may queue gets its turn. Undefined for other calls. */
   readonly turn: Promise<unknown> | undefined;
 }
 
@@ -104,7 +104,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Starts a run when it is this start's turn. `isNext` is true if no earlier start in this process is waiting. */
+  /** Starts a run when it is this call's turn. `isNext` is true if no earlier call in this process is waiting. */
   async #startInTurn(id: string, entering: Entering & NextStart, isNext: boolean): Promise<DurableStartAnswer> {
     const { turn } = entering;
     for (let hasTurn = isNext; ;) {
@@ -124,7 +124,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Handles a start while a run is live. Returns undefined when that run has ended. */
+  /** Handles a call to `start` while a run is live. Returns undefined when that run has ended. */
   async #enterLive(id: string, last: LastRun, { given, turn }: Entering): Promise<DurableStartAnswer | undefined> {
     const { message, whenSuspended = this.#whenSuspended } = given;
     const isRepeated = async (): Promise<boolean> =>

@@ -35,17 +35,17 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    * changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
-  /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
+  /** How `start` responds while a run of the conversation is live. Each call can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
-   * How a new message is handled while the last run's calls are waiting for decisions or results. Each start can override this option.
-   * Default "refuse".
+   * How a new message is handled while the last run's calls are waiting for decisions or results. Each call to `start` can override this
+   * option. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
-   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one is always kept. A start removes
-   * the stored data of older runs. An older run is kept if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept,
-   * as long as the engine keeps them.
+   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one is always kept. Starting a run removes
+   * the stored data of older runs. An older run is kept if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are
+   * kept, as long as the engine keeps them.
    */
   readonly keepRuns?: KeepRuns | undefined;
   /** How many workers in a row may die during the same step of a run. If one more dies, the run fails. Default 10. */
@@ -68,9 +68,9 @@ export type DurableStartInput<Input = Json> = null extends Input
  * function.
  */
 export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
-  /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
+  /** How `start` responds while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
-  /** How this start behaves while the last run's calls are waiting. Default: the host's `whenSuspended`. */
+  /** How `start` responds while tool calls of the last run are waiting. Default: the host's `whenSuspended`. */
   readonly whenSuspended?: WhenSuspended | undefined;
 } & (
     | { readonly message: string | PageMessage; readonly messages?: undefined; readonly regenerate?: undefined }
@@ -92,7 +92,7 @@ export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool>
 export interface DurableJoinOptions extends JoinOptions {
   /**
    * True to end the stream when the run is only waiting for decisions or results. The last event is then a `run-end` with the status
-   * `suspended`, which `useChat` needs. False to keep the stream open, so that the page sees how the run continues. Default true.
+   * `suspended`, which `useChat` needs. False to keep the stream open, so that a web page sees how the run continues. Default true.
    */
   readonly endsWhenWaiting?: boolean | undefined;
 }
@@ -112,7 +112,7 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** The conversation does not exist, or its last run has ended. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** Conversations on a durable loop. The methods work like those of a host from `createRunHost`, and in every worker. */
+/** Conversations whose runs are runs of a durable loop. In every worker, the methods work like those of a host from `createRunHost`. */
 export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
    * Starts a new run of a conversation. If a previous run is waiting for decisions, `whenSuspended` determines what happens. With

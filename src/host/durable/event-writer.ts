@@ -180,7 +180,7 @@ export class EventWriter {
   }
 }
 
-/** True if a run or iteration ends only because it has to wait. It will continue. */
+/** True if a run or iteration ends only because it has to wait, and will continue later. */
 function isPause(event: LoopEvent): boolean {
   if (event.type === "iteration-end") return event.calls.some(({ outcome }) => outcome === "waiting");
   return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";

@@ -151,7 +151,7 @@ class Execution implements LiveRun {
     try {
       this.#control?.answer(id, answer as OutsideResult);
     } catch {
-      // `control.answer` throws if a page answers a question that allows no answers from pages. The question then stays open.
+      // `control.answer` throws if a web page answers a question that web pages may not answer. The question then stays open.
     }
   }
 
@@ -237,7 +237,7 @@ class Execution implements LiveRun {
     const options: LoopOptions = { ...given, control, events: createEmitter(events.take) };
     try {
       const running = runToolLoop(fields.wrapOptions?.(options) ?? options);
-      // Handles messages only after the run has begun, because an earlier stop would not be recorded and the calls would keep waiting.
+      // Handles messages only after the run has begun, because a stop before that would not be recorded and the calls would keep waiting.
       this.#obey(messages);
       // Checks again, because more messages may have arrived since `readMessages`.
       void this.obey().catch(() => {});
@@ -347,7 +347,8 @@ class Execution implements LiveRun {
   async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
     const execution = this.#writer?.execution ?? 0;
     if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
-    // Reads all messages again, because a message that arrived before the call to `note` did not start another execution.
+    // Reads all messages again. A message that arrived before the call to `note` did not start another execution, so it would be missed
+    // otherwise.
     const found = await this.#findAnswers(wait.waits);
     if (wait.isOver || found !== undefined) {
       await note(execution, false);

@@ -58,7 +58,7 @@ export function checkConversation(id: string): void {
   checkRunId(id, 500);
 }
 
-/** Checks a start's options. `readMessage` and `toInputText` check the fields that accept any value here. */
+/** Checks the options of `start`. `readMessage` and `toInputText` check the fields that accept any value here. */
 const startChecks: Checks<DurableStartOptions> = {
   message: is.any,
   messages: is.any,

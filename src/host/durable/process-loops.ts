@@ -44,7 +44,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
     return createDurableLoop(fields, () => engineOf(this.worker));
   }
 
-  /** Launches a worker. A process has only one at a time. */
+  /** Launches a worker. A process can have only one at a time. */
   async launch(create: () => Worker): Promise<Worker> {
     if (this.#worker !== undefined) throw new Error("A worker is already running in this process. Call its stop() first.");
     const worker = create();

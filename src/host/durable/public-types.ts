@@ -1,4 +1,4 @@
-// Exports the types that both entries for durable runs share.
+// Exports the types that both entry points for durable runs share.
 
 export type { DurableEvent, DurableLoop, DurableResult } from "./durable-loop.ts";
 export type { DurableHost, DurableHostedRun } from "./durable-host.ts";

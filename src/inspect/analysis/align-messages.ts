@@ -4,9 +4,9 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
- * A difference between a request and the next one, or a series of messages that are the same in both. `index` is a position in the previous
- * request, and `nextIndex` a position in the next request. A list of changes follows the order of the messages, and covers all messages of
- * both requests.
+ * A difference between a request and the next one, or a series of messages that are the same in both. `index` is a position in the first
+ * request, and `nextIndex` is one in the next request. A list of changes follows the order of the messages, and covers all messages of both
+ * requests.
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results in the message.

@@ -2,7 +2,7 @@ import type { CacheBreakCause } from "./cache-break.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 
-/** The maximum number of causes in a sentence, because a request may add or remove dozens of tools. */
+/** The maximum number of causes in a sentence. A request may add or remove dozens of tools. */
 const maxCauses = 5;
 
 /**
@@ -46,7 +46,7 @@ function isUncertain({ causes, lostChars }: CacheBreak): boolean {
   return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
 }
 
-/** Names the earlier request of the comparison, unless it is the previous one. */
+/** Names the earlier request in the comparison, unless it is the previous one. */
 function otherRequest({ isSwitchedBack, earlier }: CacheBreak): string | undefined {
   return isSwitchedBack ? `the request of iteration ${earlier.iteration}, the last one to this model` : undefined;
 }

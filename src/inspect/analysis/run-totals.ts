@@ -73,7 +73,7 @@ export function addTotals(one: RunTotals, other: RunTotals): RunTotals {
   };
 }
 
-/** Returns the share of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported any. */
+/** Returns the share of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported cached tokens. */
 export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number | undefined {
   return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
 }
@@ -91,7 +91,7 @@ export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationM
   return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));
 }
 
-/** Returns a run's active time until the time `at`, in milliseconds. The time between two executions does not count. */
+/** Returns a run's active time up to the time `at`, in milliseconds. The time between two executions does not count. */
 export function activeMsUntil(executions: readonly Execution[], at: number): number {
   const spent = executions.map(({ from, to }) => Math.max(0, Math.min(at, to) - from));
   return spent.reduce((sum, ms) => sum + ms, 0);

@@ -1,5 +1,5 @@
-// Writes a log in Chrome's Trace Event Format, as nested spans. Perfetto and speedscope require that two events on one thread either follow
-// or contain each other.
+// Writes a log in Chrome's Trace Event Format, as nested spans. Perfetto and speedscope require events on the same thread to be either
+// nested or non-overlapping.
 
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
@@ -286,7 +286,7 @@ function lastTimeOf(run: LoggedRun): number {
   return nestedRuns(run).reduce((last, nested) => Math.max(last, lastTimeOf(nested)), own);
 }
 
-/** A part on a lane. `ts` and `dur` are whole microseconds, `ts` since the start of the trace. */
+/** A part on a lane, which is a thread in the trace. `ts` and `dur` are whole microseconds, and `ts` counts from the start of the trace. */
 interface PlacedPart {
   readonly part: TracePart;
   readonly lane: number;
@@ -306,7 +306,7 @@ interface Lane {
 const microseconds = 1000;
 
 /**
- * Places a part on the lane of the part that contains it, unless it overlaps with another part there. Otherwise, places it on the first
+ * Places a part on the lane of the part that contains it, unless it overlaps another part there. Otherwise, places it on the first
  * free lane, because viewers need parts on one lane to follow or contain each other.
  *
  * `startedAt` is the start of the trace in milliseconds. A part lasts at least 1 microsecond, because viewers misplace parts

@@ -1,4 +1,4 @@
-// Writes text from models and tools into Markdown, so that a viewer shows it unchanged and does not run or load anything.
+// Escapes text from models and tools for Markdown, so that a viewer shows it unchanged and does not run or load anything.
 
 import { formatCount, showControls } from "../format.ts";
 
@@ -69,7 +69,7 @@ export function toFolded(title: string, block: string): string {
 }
 
 /**
- * The length up to which the characters in JSON are counted. Counting is slow, and a log of a few KB may refer to many results of 16 MB
+ * The maximum number of JSON characters to count. Counting is slow, and a log of a few KB may refer to many results of 16 MB
  * each.
  */
 const maxCounted = 100_000;

@@ -1,4 +1,4 @@
-// Serves a page and its logs on this machine. Only people who know the URL can read them.
+// Serves a web page and its logs on this machine. Only people who know the URL can read them.
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -36,7 +36,7 @@ export interface LogServer {
 const host = "127.0.0.1";
 
 /**
- * Starts a server for the page and its logs. It answers GET requests from this machine with the token in their path. Rejects with
+ * Starts a server for a web page and its logs. It answers GET requests from this machine that have the token in their path. Rejects with
  * network errors, such as EADDRINUSE.
  */
 export async function serveLogs(options: ServeOptions): Promise<LogServer> {
@@ -152,7 +152,7 @@ class LogHandler {
   }
 }
 
-/** The position from which the page wants to continue reading a log. */
+/** The position from which the web page wants to continue reading a log. */
 interface Start {
   readonly from: number;
   readonly id: string | undefined;
@@ -190,7 +190,7 @@ const headers: { readonly [name: string]: string } = {
   "X-Frame-Options": "DENY",
 };
 
-/** Ends a response without a body, because the page would read a body as part of a log. */
+/** Ends a response without a body, because the web page would read a body as part of a log. */
 function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
   response.end();

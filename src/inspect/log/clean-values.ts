@@ -79,7 +79,7 @@ export class Cleaner {
   readonly #redact: RedactText | undefined;
   readonly #texts = new Map<string, string>();
   readonly #keys = new Map<string, string>();
-  /** The clean forms of arguments and results, because each is written several times: in events and in a message. */
+  /** The clean forms of arguments and results. Each is written several times: in events and in a message. */
   readonly #values = new Map<object, { readonly place: RunLogPlace; readonly measured: Measured }>();
 
   constructor(redact: RedactText | undefined) {

@@ -138,7 +138,7 @@ function readState(open: OpenFile, size: number): LogState {
   let line = 0;
   for (const { text, tornAt } of readLines(open, size)) {
     line += 1;
-    // A file that is not a log must not be shortened, so for line 1, `isTornLine` throws unless the line begins like a log header.
+    // A file that is not a log must not be truncated, so for line 1, `isTornLine` throws unless the line begins like a log header.
     if (tornAt !== undefined && isTornLine(text, line)) {
       ftruncateSync(open.file, tornAt);
       open.size = tornAt;

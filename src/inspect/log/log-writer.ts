@@ -40,7 +40,7 @@ export class LogWriter {
     this.#isEmpty = false;
   }
 
-  /** Writes a line. Throws if this fails; the caller must then call `fail`. */
+  /** Writes a line. Throws if this fails. The caller must then call `fail`. */
   write(run: KnownRun, fields: LogFields & { readonly type: string; readonly at: number }): void {
     if (this.#hasFailed) return;
     const { type, at, ...rest } = fields;

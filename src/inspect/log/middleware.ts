@@ -186,7 +186,7 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * Begins to observe a stream. Returns undefined for a second stream in an iteration. There is one if a hook returned a provider that is
+   * Begins to observe a stream. Returns undefined for a second stream in an iteration, which occurs if a hook returned a provider that is
    * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
@@ -294,9 +294,7 @@ export interface RunLogOptions {
   readonly redact?: RedactText | undefined;
   /** The source of the wall-clock times in the log. `now` returns milliseconds since 1970. Default: `Date`. */
   readonly clock?: { now(): number } | undefined;
-  /**
-   * Called once if the log cannot be written. The log then ends, and the run continues. Default: a process warning.
-   */
+  /** Called once if the log cannot be written. The log then ends, and the run continues. Default: emits a process warning. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -74,7 +74,7 @@ function numbersOf(values: object | undefined): Json | undefined {
   return Object.fromEntries(numbers);
 }
 
-/** Returns the middleware's names, without the log's own. */
+/** Returns the names of the middleware, except the log's own. */
 function namesOf(middleware: ObservedRun["options"]["middleware"] = []): Json {
   return middleware.flatMap((one) => (one === false || one === undefined || one.name === logName ? [] : [one.name]));
 }

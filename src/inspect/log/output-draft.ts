@@ -89,7 +89,7 @@ export class OutputDraft {
     });
   }
 
-  /** Adds what only the stream's chunks contain: the parts of the output for which there is no event. */
+  /** Adds the parts of the output that only the stream's chunks contain, because no event reports them. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };

@@ -8,7 +8,7 @@ import { isList } from "./shared-reader.ts";
 /** The version of the format. It changes only if older readers would misread the lines. */
 export const logVersion = 1;
 
-/** Thrown for a line that does not fit the format. The page shows the message; other readers convert the error with `toDamaged`. */
+/** Thrown for a line that does not fit the format. The web page shows the message. Other readers convert the error with `toDamaged`. */
 class LineError extends Error {
   /** The line number, counted from 1. */
   readonly line: number;

@@ -1,4 +1,4 @@
-// Reads run logs from files and strings line by line, so that a long log needs little more memory than its content.
+// Reads run logs from files and strings line by line, so that reading a long log takes little more memory than its content.
 
 import { isTornLine, type LogLine, parseLine, toDamaged, checkTypes } from "./parse-line.ts";
 import type {
@@ -74,7 +74,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
       waits: [],
     };
     run.iterations.push(iteration);
-    // A stream repeated after a crash replaces the old one, whose calls are removed because the new calls may have the same ids.
+    // A stream repeated after a crash replaces the old one. The old calls are removed, because the new ones may have the same ids.
     const known = streams.get(iteration.iteration) ?? [];
     for (let old = known.at(-1); old !== undefined && old.continuation >= iteration.continuation; old = known.at(-1)) {
       for (const { callId } of old.calls) calls.delete(callId);
@@ -92,7 +92,8 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // An inner wrapper has reported the same attempt again. Its provider is the one that actually answers, so it replaces the outer one's.
+    // An inner wrapper has reported the same attempt again. Its provider is the one that actually answers, so it replaces the outer
+    // wrapper's.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -218,7 +219,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   return call;
 }
 
-/** The maximum number of calls around a nested run, because readers are recursive and deeper runs could overflow the stack. */
+/** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
 const maxNested = 100;
 
 /** Adds lines to runs. The methods throw a TypeError for a line that does not fit the format. */
@@ -268,7 +269,7 @@ class RunBuilder {
 
   /**
    * Adds a run to its call, or to the outermost runs. A stream that is repeated after a crash has new call objects, so the run moves to the
-   * new one.
+   * new call.
    */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;

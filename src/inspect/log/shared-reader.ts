@@ -42,15 +42,15 @@ export class SharedReader {
   #deepest = 0;
 
   /**
-   * Replaces the marks in a parsed line with the values that they stand for. Throws a TypeError for a line that is too large, or has an
-   * invalid mark.
+   * Replaces the marks in a parsed line, such as references, with the values that they stand for. Throws a TypeError for a line that is too
+   * large, or has an invalid mark.
    */
   readLine(line: ParsedFields): void {
     [this.#size, this.#referred, this.#depth, this.#deepest] = [0, 0, 0, 0];
     try {
       this.#readFields(line, Object.keys(line));
     } catch (error) {
-      // Very many nested marks overflow the stack, which also means that the line is nested too deeply.
+      // Too many nested marks overflow the stack, so this error also means that the line is nested too deeply.
       throw error instanceof RangeError ? new TypeError(tooDeep) : error;
     }
     this.#written += this.#size - this.#referred;

@@ -1,11 +1,11 @@
-// Declares the data that a page contains besides its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
+// Declares the data that a log page contains besides its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
 
 export interface PageLog {
   readonly name: string;
   /** The id of the element that contains the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
   /**
-   * The URL of the log's text, relative to the page. With `?from=N`, the server sends the text after the first N bytes.
+   * The URL of the log's text, relative to the HTML page. With `?from=N`, the server sends the text after the first N bytes.
    * The server keeps the response open, and sends text that is added later.
    *
    * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If a different log has replaced this one, the
@@ -17,8 +17,8 @@ export interface PageLog {
 export interface PageData {
   readonly logs: readonly PageLog[];
   /**
-   * The URL of the list of logs, relative to the page. With `?from=N`, the server sends the logs after the first N, one JSON line each. The
-   * server keeps the response open, and sends logs that appear later.
+   * The URL of the list of logs, relative to the HTML page. With `?from=N`, the server sends the logs after the first N, one JSON line
+   * each. The server keeps the response open, and sends logs that appear later.
    */
   readonly list?: string | undefined;
 }
@@ -27,7 +27,7 @@ export const logIdHeader = "log-id";
 
 export const pageDataId = "page-data";
 
-/** The placeholder in the template that the data replaces. */
+/** The placeholder in the HTML template, which the data replaces. */
 export const dataMark = "<!-- data -->";
 
 /**

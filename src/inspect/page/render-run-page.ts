@@ -30,7 +30,9 @@ export async function renderRunPage(logs: RunPageLog | readonly RunPageLog[]): P
   return insert({ logs: described }, texts);
 }
 
-/** Returns a page that loads its logs from its own server. `list` is the URL from which it learns about new logs, if any can appear. */
+/**
+ * Returns an HTML page that loads its logs from its own server. `list` is the URL from which it learns about new logs, if any can appear.
+ */
 export async function renderLivePage(logs: readonly PageLog[], list?: string): Promise<string> {
   return (await insert({ logs, ...(list !== undefined && { list }) }, [])).replace(connectNothing, () => "connect-src 'self'");
 }

@@ -73,7 +73,7 @@ interface Rebuilding extends Pick<LoggedCall, "handoff"> {
 const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const none = (): object => ({});
 
-/** Functions that rebuild the fields of an outcome other than `kind`, by kind. */
+/** Functions that rebuild an outcome's fields except `kind`, by kind. */
 const rebuilders: { readonly [kind: string]: ((rebuilding: Rebuilding) => object) | undefined } = {
   completed: ({ result, content, handoff }) => ({ data: result, ...(content && { content }), ...(handoff && { handoff }) }),
   failed: ({ reason = "", report, content }) => ({ error: { name: "Error", message: reason }, data: report["data"], content }),
@@ -204,7 +204,7 @@ interface SentParts {
   readonly results: ReadonlyMap<string, ToolResultPart>;
 }
 
-/** Reads the iterations before `from` from a log. Throws LoopError "rerun-refused" if the run cannot be repeated up to there. */
+/** Reads the iterations before `from` from a log. Throws LoopError "rerun-refused" if the run cannot be repeated up to that point. */
 export function readPastOfLog(run: LoggedRun, from: number): Past {
   checkIteration(run, from);
   const sent = findParts(run);

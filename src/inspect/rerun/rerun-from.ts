@@ -157,7 +157,7 @@ interface DraftIteration {
 
 /**
  * Reads the iterations before `from` from a journal. Rejects like `inspectJournal`, and with LoopError "rerun-refused" if the run
- * cannot be repeated up to there.
+ * cannot be repeated up to that point.
  */
 async function readPastOfJournal(source: string | Journal, from: number): Promise<Past> {
   const collector = new PastCollector(from);
@@ -296,7 +296,7 @@ const pointChecks: Checks<RerunPoint> = {
  * A log contains results as the model read them. If a log was redacted, the new model reads the redacted text. A journal contains the
  * complete outcomes, so prefer it for runs with context restarts.
  *
- * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
+ * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to that point; the error
  * names the iteration to choose instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
  * first run's `runId`. Also rejects like `readRunLog` or `inspectJournal`. If the options would end the new run before the
  * iteration, for example because of a lower limit, the new run rejects with "rerun-refused".
@@ -373,7 +373,7 @@ function withPast(given: readonly unknown[], { compactions, contextItems }: Past
     ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
     ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
   ];
-  // Inserts it after masking and handoffs, because a summary covers the messages that remain after both.
+  // Inserts the middleware after masking and handoffs, because a summary covers the messages that remain after both.
   const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
   return given.toSpliced(place, 0, ...added);
 }

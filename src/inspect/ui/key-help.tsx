@@ -34,7 +34,7 @@ const actions: { readonly [key: string]: KeyAction | undefined } = {
   Escape: "close",
 };
 
-/** Calls `act` for the page's shortcut keys, unless the reader is typing or another element uses the key. */
+/** Calls `act` when one of the page's shortcut keys is pressed, unless the reader is typing or another element uses the key. */
 export function useKeys(act: (action: KeyAction) => void): void {
   const latest = useRef(act);
   latest.current = act;

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 export interface Navigation {
   readonly hash: string;
-  /** Opens a link of this page. `replace` keeps the current link out of the browser's history. */
+  /** Opens a link within this page. `replace` keeps the current link out of the browser's history. */
   open(link: string, replace?: boolean): void;
 }
 

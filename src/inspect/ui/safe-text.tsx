@@ -7,14 +7,14 @@ import { formatValue } from "./model/format-value.ts";
 import { ShowMore } from "./shared-parts.tsx";
 import type { Piece } from "./model/pieces.ts";
 
-/** The part of a long text that is shown, in characters. */
+/** The part of a long string that is shown, in characters. */
 export interface TextWindow {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The shown parts of long texts, by id. An entry that scrolls out of view is removed from the page. When it comes back, it shows the same
+ * The shown parts of long strings, by id. An entry that scrolls out of view is removed from the page. When it comes back, it shows the same
  * parts again.
  */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());

@@ -5,7 +5,7 @@ import type { TextPiece } from "../analysis/diff-texts.ts";
 import "./shared-parts.css";
 
 interface BoundaryProps {
-  /** The name of this part of the page, for the message. */
+  /** The name of this part of the page, for the error message. */
   readonly part: string;
   readonly children: ComponentChildren;
 }

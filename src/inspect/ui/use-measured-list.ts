@@ -51,7 +51,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const { current: view } = scroller;
     if (view === null) return;
     if (measure()) {
-      // Remembers the position that the browser has set, because it scrolls a list that became shorter.
+      // Remembers the position that the browser has set, because the browser scrolls a list that has become shorter.
       scrolledTo.current = view.scrollTop;
       return update(undefined);
     }

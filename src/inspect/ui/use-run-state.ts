@@ -16,7 +16,7 @@ import { type Navigation, toLink } from "./route.ts";
 
 export interface PageRun {
   readonly run: LoggedRun;
-  /** Changes whenever the log changes, because a live log modifies the same `run` object. */
+  /** Changes whenever the log changes. Needed because a live log modifies the same `run` object. */
   readonly version: unknown;
   /** The run's number on the page, counted from 1. */
   readonly number: number;

@@ -43,7 +43,7 @@ export function countHits({ hits, isDone, pattern }: Search, current: number | u
 }
 
 export interface Hit {
-  /** The entry's key, because its position changes while a live run grows. */
+  /** The entry's key. Its position is not used, because it changes while a live run grows. */
   readonly key: string;
   /** The id of the piece, or "title". */
   readonly piece: string;

@@ -56,7 +56,7 @@ export interface JournalInspection {
   readonly agent: string | undefined;
   /** The handoffs in this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs: readonly Handoff[] | undefined;
-  /** The time at which the run last looked for messages, in milliseconds on its clock. Undefined before the first iteration. */
+  /** The time at which the run last checked for messages, in milliseconds on its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
   /** The `version` option of the code that started the run. Undefined if this option was not set. */
   readonly version: string | undefined;

@@ -137,7 +137,7 @@ function estimatePart(part: ContentPart): number {
 export interface CompactionOptions {
   /**
    * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens (above 1).
-   * The size is the usage that the service reported for the previous request, plus an estimate of the newer messages. Default
+   * The size is the usage that the service reported for the previous request, plus an estimate for the newer messages. Default
    * 0.8.
    */
   readonly when?: number | undefined;
@@ -248,7 +248,7 @@ function thresholdFor(provider: Provider, settings: Settings): number | undefine
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
   if (!isCompaction(given))
-    throw invalidOption("the argument of compactMessages().startWith()", 'the "compaction" from the result of a run', given);
+    throw invalidOption("The argument of compactMessages().startWith()", 'the "compaction" from the result of a run', given);
   const { summary, count, kept } = given;
   return { summary, count, kept };
 }
@@ -259,7 +259,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
   throw invalidOption(
-    "the argument of compactMessages().startWith()",
+    "The argument of compactMessages().startWith()",
     'the "compaction" from an earlier run of the same conversation',
     earlier,
   );
@@ -348,9 +348,9 @@ function shorten(
 }
 
 /**
- * Returns the number of tokens in the next request: the usage that the service reported for the previous request, plus an estimate of the
- * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is
- * about a different agent and the current agent sees fewer messages.
+ * Returns the number of tokens in the next request: the usage that the service reported for the previous request, plus an estimate for the
+ * newer messages. All tokens are estimated if there is no report, if a compaction came after the report, or if the report is about a
+ * different agent and the current agent sees fewer messages.
  */
 function contextTokens(facts: CompactionFacts): number {
   const { transcript, last: compaction, streams, system, tools } = facts;

@@ -25,7 +25,7 @@ type StreamPorts = Parameters<typeof streamOnce>[1];
 /** The parts of a run that are needed for a summary. */
 export interface SummaryRun extends Pick<StreamPorts, "clock" | "timeouts" | "scope" | "heldIds" | "pricing" | "events"> {
   readonly iteration: number;
-  /** Returns the limit that a request with this cost would exceed, in addition to `spent`. */
+  /** Returns the limit that a request with this cost, added to `spent`, would exceed. */
   findSpent(expectedUSD: number, spent: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
 }
 

@@ -2,7 +2,7 @@ import { cutText } from "../../shared/texts.ts";
 import type { TriggerMatch } from "../../core/types/loop-event.ts";
 import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 
-/** The maximum length of the text, in UTF-16 code units. The rest of longer text is ignored. */
+/** The maximum length of the text, in UTF-16 code units. Anything beyond it is ignored. */
 const maxTextLength = 16_384;
 
 /**
@@ -41,7 +41,7 @@ const maxPhraseLength = 500;
 
 const maxSearchedLength = 4_096;
 
-/** Matches a regular expression between two slashes, then its flags. A trigger with one slash, such as "/remind", is a phrase. */
+/** Matches a regular expression between two slashes, followed by its flags. A trigger with one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";

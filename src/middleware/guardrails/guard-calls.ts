@@ -131,7 +131,7 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
   );
 }
 
-/** Returns the outcome of a denied call. It ends the run if the check requires it. */
+/** Returns the outcome of a denied call. The outcome ends the run if the check says so. */
 function toDenied(denial: Extract<ApprovalDecision, { kind: "deny" }>, call: ToolCall): Outcome {
   const { reason, guardrail } = denial;
   const denied: Outcome = { call, durationMs: 0, kind: "denied", reason, guardrail };

@@ -27,7 +27,7 @@ interface Requested {
 
 /**
  * Opens a provider's stream and applies the checks to it, unless an inner wrapper does so with `call.guard`. A wrapper that records chunks
- * does, because it must not record unchecked text.
+ * applies them itself, because it must not record unchecked text.
  */
 async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
   const own = followSignal(call.signal);

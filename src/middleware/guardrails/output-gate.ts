@@ -103,7 +103,7 @@ export class OutputGate {
   async #takeText(chunk: TextChunk): Promise<readonly ModelChunk[]> {
     const { text, reasoning } = this.#parts;
     const part = this.#parts[partOf(chunk)];
-    // The first text ends the reasoning, so the reasoning's checks finish before the text is held.
+    // The first text ends the reasoning, so the reasoning is fully checked before any text is held back.
     const isFirst = part === text && !this.#held.some((held) => isTextOf(held, text));
     const before = isFirst ? await this.#finish([reasoning]) : [];
     part.raw += chunk.text;

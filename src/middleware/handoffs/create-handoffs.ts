@@ -21,7 +21,7 @@ import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
 /** The options for `createHandoffs`. `A` is the type of the agents. */
 export interface HandoffOptions<A extends Agents = Agents> {
-  /** The agents by name: 1 to 50 letters, digits, "_" or "-". */
+  /** The agents, by name. A name has 1 to 50 letters, digits, "_" or "-". */
   readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
   /** The name of the agent that begins. */
   readonly start: keyof A & string;
@@ -215,5 +215,5 @@ function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySe
 
 function checkCount(messages: number | undefined): void {
   if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
-  throw invalidOption("the argument of createHandoffs().startWith()", "a message count (a whole number of at least 0)", messages);
+  throw invalidOption("The argument of createHandoffs().startWith()", "a message count (a whole number of at least 0)", messages);
 }

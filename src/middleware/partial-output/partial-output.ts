@@ -193,7 +193,7 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
   }
 }
 
-/** The share by which the answer must grow before it is parsed again, because parsing it after each piece would take quadratic time. */
+/** The share by which the answer must grow before it is parsed again. Parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
 const maxFenceLength = 32;

@@ -104,8 +104,8 @@ export function recordsOf(message: AssistantMessage, answers: Message | undefine
 }
 
 /**
- * Returns the records of a message with its results. Memoized because every iteration reads all messages. The key is both messages, because
- * an assistant message may get different results later.
+ * Returns the records of a message with its results. Memoized because every iteration reads all messages. The key consists of both
+ * messages, because an assistant message may get different results later.
  */
 const recordsWith = memoize((message: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(message, results)));
 

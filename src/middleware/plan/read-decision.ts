@@ -114,7 +114,7 @@ export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** The maximum number of issues that the model gets about a plan, because each issue costs tokens. */
+/** The maximum number of issues with a plan that are reported to the model. Each issue costs tokens. */
 const maxIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {

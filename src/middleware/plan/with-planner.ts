@@ -158,8 +158,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    // Turns off abilities that need more than the plan, because only the plan in the service's answer is used, and the prompt describes the
-    // tools.
+    // Turns off these abilities, because only the plan in the service's answer is used, and the prompt already describes the tools.
     compacts: undefined,
     searchesTools: undefined,
     structuresOutput: undefined,

@@ -131,7 +131,7 @@ export interface Comparison {
    * made it, or if it is normal.
    */
   readonly possibleBytes: number;
-  /** The cause of the first change. Undefined if the request only adds messages, or if the change has no cause. */
+  /** The cause of the first change. Undefined if the request only adds messages, or if the first change is normal. */
   readonly cause: CacheBreakCause | undefined;
   readonly isIntended: boolean;
 }

@@ -43,8 +43,8 @@ function isSystem(message: unknown): boolean {
 }
 
 /**
- * Returns the tools in the prefix. A deferred tool is not part of it, because the service adds the tool to the messages when the model finds
- * the tool.
+ * Returns the tools in the prefix. A deferred tool is not part of the prefix, because the service adds it to the messages only when the
+ * model finds it.
  */
 function toTools(tool: unknown): readonly unknown[] {
   const { functionDeclarations, defer_loading: isDeferred } = recordOf(tool);

@@ -15,7 +15,7 @@ export type PromptCacheBreak = PromptCacheUse["breaks"][number];
 /** A reason why a request begins differently from the previous one. */
 export type CacheBreakCause = PromptCacheBreak["cause"];
 
-/** The requests of one stream, and the money that the prompt cache saved. */
+/** One stream's requests, and the money that the prompt cache saved. */
 export type StreamCache = NonNullable<StreamResult["cache"]>;
 
 /** How one request began, as JSON data. */
@@ -38,7 +38,7 @@ export interface PromptCacheWatch extends Middleware {
 
 /** Watches the requests in one stream. */
 export interface StreamWatch {
-  /** Pass this function as the model call's `sending`. It is called with each request body in the stream. */
+  /** Pass this function to the model call as `sending`. It is called with each request body in the stream. */
   readonly sending: NonNullable<ModelCall["sending"]>;
   /** Called after the stream has ended. Returns the measurements of its requests, and makes `sending` ignore all later requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;

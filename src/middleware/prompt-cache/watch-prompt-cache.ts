@@ -94,7 +94,10 @@ export class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** Uses a recorded request as the previous one. If it was edited and is now invalid, the next request is not compared with anything. */
+  /**
+   * Uses a recorded request as the previous one. If the record has been edited and is invalid, the next request is not compared with
+   * anything.
+   */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {

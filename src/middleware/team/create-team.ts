@@ -1,5 +1,5 @@
-// Builds a team: a lead agent whose members are agent tools. The loop schedules, limits, records and resumes the members' runs like all
-// nested runs.
+// Builds a team: a lead agent that calls the members as agent tools. The loop schedules, limits, records and resumes the members' runs like
+// all nested runs.
 
 import {
   checkFields,
@@ -38,9 +38,9 @@ export type MemberOptions = Pick<
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
 >;
 
-/** A member of a team. Each of the lead's calls to the member starts a nested run, known as a task. */
+/** A member of a team. Each time the lead (the main agent) calls the member, a nested run starts: a task. */
 export interface TeamMember extends MemberOptions {
-  /** Describes the member's tasks to the lead. */
+  /** Tells the lead what to use the member for. */
   readonly description: string;
   /** The member's system text. */
   readonly system: string;
@@ -62,7 +62,10 @@ export interface TeamMembers {
 export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
   /** The lead's system text, and its own tools in addition to the members. */
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;
-  /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
+  /**
+   * The members by name. Each name is also the name of the tool that calls the member, so it must consist of 1 to 64 letters, digits, "_"
+   * or "-".
+   */
   readonly members: M;
   /**
    * The lead's limits. All members' tokens, cost, tool calls and time count toward these limits. Default: the
@@ -90,9 +93,9 @@ type MemberContext<Tools> = Tools extends readonly (infer T extends Tool)[] ? Co
 export interface MemberReport {
   /** How the nested run ended. "completed" if the member has answered, and "incomplete" if its answer was cut off or refused. */
   readonly status: LoopStatus | "incomplete";
-  /** Why the run ended, such as "max-tokens", "length" or "end-turn". Absent if the member has answered in its text. */
+  /** Why the run ended, such as "max-tokens", "length" or "end-turn". Absent if the member answered in text. */
   readonly reason?: EndReason["kind"] | undefined;
-  /** The calls that ended the member's run: tools with `endTurn`, or calls that a stop condition prevented. */
+  /** The calls that ended the member's run: calls to `endTurn` tools, or calls that a stop condition prevented from running. */
   readonly calls?: AgentReport["calls"];
   /**
    * For a completed task, the member's answer: the value of `structuredOutput` if the member has this middleware, otherwise text. For

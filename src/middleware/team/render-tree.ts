@@ -69,7 +69,7 @@ function fit({ left, right }: Line, width: number): string {
   return cutColumns(cut + " ".repeat(right === "" ? 0 : Math.max(0, room - columnsOf(cut))) + right, width);
 }
 
-/** Removes everything that could move the cursor, reverse the text or join other characters. */
+/** Removes all characters that could move the cursor, reverse the text or combine with other characters. */
 export function toLine(text: string): string {
   return text
     .slice(0, 1_000)
@@ -78,8 +78,8 @@ export function toLine(text: string): string {
 }
 
 /**
- * Counts the columns that text fills. Each East Asian character or emoji counts as two. So do some narrow characters, so lines with those
- * are cut too early.
+ * Counts the columns that text fills. Each East Asian character or emoji counts as two. Some narrow characters also count as two, so lines
+ * that contain them are cut too early.
  */
 function columnsOf(text: string): number {
   let columns = 0;

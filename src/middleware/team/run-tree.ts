@@ -10,7 +10,7 @@ export interface RunNode {
   readonly name: string;
   /** The first string in the arguments of the call that contains the run. Undefined for the outermost run. */
   readonly task: string | undefined;
-  /** "working", or the run's status after its end. */
+  /** "working" until the run ends, then the run's status. */
   readonly state: "working" | LoopStatus;
   /** Why the run ended. Undefined while it is running. */
   readonly reason: EndReason["kind"] | undefined;
@@ -20,7 +20,7 @@ export interface RunNode {
   readonly tokens: number;
   /** The cost so far in USD, including nested runs. Undefined if no cost is known. */
   readonly costUSD: number | undefined;
-  /** The time at which the run started, by the tree's clock. */
+  /** The time at which the run started, according to the tree's clock. */
   readonly startedAt: number;
   /** The duration in milliseconds. Undefined until the run ends. */
   readonly durationMs: number | undefined;
@@ -82,7 +82,7 @@ export function createRunTree(options: RunTreeOptions = {}): RunTree {
   const nodes = new Map<string, Node>();
   const roots: Node[] = [];
 
-  /** Returns the run with the call that contains a new run. Call ids are unique only within one run. */
+  /** Returns the run whose call contains a new run. Call ids are unique only within one run. */
   function findOuter(path: readonly string[]): Node | undefined {
     const callId = path.at(-1) ?? "";
     const outerPath = path.slice(0, -1).join(" ");

@@ -40,8 +40,8 @@ const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compac
  * Shows an emitter's runs as a live tree: each run with its state, tools, tokens, cost and time. In a
  * terminal, the tree is redrawn in place. In a file or a pipe, each run's start and end are written as lines without control codes.
  *
- * Stops when the outermost run ends. Returns a function that stops the display earlier. The tree stays visible, and the cursor is
- * below the tree. The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.
+ * Stops when the outermost run ends. Returns a function that stops the display earlier. The tree stays visible, with the cursor below it.
+ * The cursor is never hidden, so nothing has to be restored. Print nothing else while the tree is shown.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *

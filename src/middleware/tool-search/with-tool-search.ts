@@ -144,7 +144,7 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
-/** The maximum length of searched text, in characters, because tool descriptions from servers may have any length. */
+/** The maximum length of searched text, in characters. Tool descriptions from servers can be of any length. */
 const maxTextLength = 2_000;
 const deepestSchema = 4;
 const maxParameters = 200;
@@ -201,7 +201,7 @@ function createIndex(tools: readonly ToolDefinition[]): MiniSearch<IndexedTool> 
   return index;
 }
 
-/** Splits text into words, also at "_" and before capital letters: `createIssue` and `create_issue` have the same words. */
+/** Splits text into words, including at "_" and before capital letters: `createIssue` and `create_issue` yield the same words. */
 function toTerms(text: string): string[] {
   const spaced = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$2 ");
   return spaced.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
@@ -241,7 +241,7 @@ export interface ToolSearchOptions {
   readonly maxResults?: number | undefined;
   /**
    * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists as many names of deferred
-   * tools as fit. For the rest, it gives only their number. At least 300. Default 1,500.
+   * tools as fit, and only counts the rest. At least 300. Default 1,500.
    */
   readonly maxTokens?: number | undefined;
 }
@@ -273,17 +273,17 @@ interface Table {
 }
 
 /**
- * Creates a registry with all tools of `source`, and the `find_tools` tool if any of them is deferred. The model sees a deferred
- * tool only after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and
- * parameters of the deferred tools. Loaded tools are added at the end of the tool list in the next request, so that the service can still use its
- * cache for the tools before them.
+ * Creates a registry with all tools of `source`, and the `find_tools` tool if any of them is deferred. The model sees a deferred tool only
+ * after `find_tools` has found it, or after the model has called it. `find_tools` searches the names, descriptions and parameters of the
+ * deferred tools. Loaded tools are added at the end of the tool list in the next request, so that the service can still use its cache for
+ * the tools before them.
  *
  * Found tools are subject to the same rules as all other tools. Tools that a filter, a context restart or `prepareIteration` hides are not
  * found. Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the provider
  * has `searchesTools`, requests do not contain `find_tools`, because the service does the search itself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Throws "duplicate-tool" if `source` has a tool
- * named `find_tools`. If `source` gets such a tool later, `definitions()` throws this error.
+ * named `find_tools`. If such a tool is added to `source` later, `definitions()` throws this error.
  *
  * @example
  * const tools = withToolSearch(await createMcpRegistry({ client }), { defer: ({ name }) => name !== "search_docs" });

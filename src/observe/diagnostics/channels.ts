@@ -118,7 +118,7 @@ export interface RunMessage {
 /** The message about an iteration: one stream and its calls. The fields that are not readonly are set when the iteration ends. */
 export interface IterationMessage {
   readonly runId: string;
-  /** The iteration's number, counted from 0. `continuation` is the stream's number within the iteration, counted from 0. */
+  /** The 0-based number of the iteration. `continuation` is the 0-based number of the stream within the iteration. */
   readonly iteration: number;
   readonly continuation: number;
   /** True if the iteration is replayed from a journal. Its request is then not sent again, and its calls do not run again. */

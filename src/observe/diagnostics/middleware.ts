@@ -168,7 +168,7 @@ class RunChannels implements RunObserver {
   }
 }
 
-/** The options of `diagnostics`. */
+/** The options for `diagnostics`. */
 export interface DiagnosticsOptions {
   /** True to add the arguments and the result of each call to the messages. Default false. */
   readonly captureContent?: boolean | undefined;

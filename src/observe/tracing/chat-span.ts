@@ -153,8 +153,8 @@ export interface ChatPlace {
 }
 
 /**
- * The span of a summary that replaces old messages. It is created only when the summary ends, because the model is unknown until then, but
- * its start time is the time at which the summary began.
+ * The span of a summary that replaces old messages. It is created only when the summary is finished, because the model is unknown until
+ * then. Its start time is still the time at which the summary began.
  */
 export class SummarySpan {
   readonly #ports: TracePorts;

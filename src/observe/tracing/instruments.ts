@@ -98,8 +98,8 @@ export interface TracePorts {
 }
 
 /**
- * Creates what all spans of one run share. Call it when the run begins, not earlier, because a program may set its global OpenTelemetry
- * providers after it has called `tracing`.
+ * Creates the objects that all spans of one run share. Call it when the run begins, not earlier, because a program may set its global
+ * OpenTelemetry providers after it has called `tracing`.
  */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined, clock: SpanClock): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));

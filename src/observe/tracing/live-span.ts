@@ -65,7 +65,7 @@ export class LiveSpan {
 const maxTextLength = 128;
 const maxNames = 50;
 
-/** Returns the field that names an object, such as a request change, a cause or a part. */
+/** Returns the field that identifies an object, such as a request change, a cause or a part. */
 function nameOf(value: object): unknown {
   const { kind, name, field, action, by, reason }: { readonly [field: string]: unknown } = { ...value };
   return typeof field === "string" ? `${field} ${textOf(action)} by ${textOf(by)}: ${textOf(reason)}` : (kind ?? name);
@@ -78,7 +78,7 @@ function toAttribute(value: unknown): AttributeValue | undefined {
   return typeof value === "object" && value !== null ? toAttribute(nameOf(value)) : undefined;
 }
 
-/** Returns the attributes of a span event. Fields that may contain arbitrary text are omitted without `capturesContent`. */
+/** Returns the attributes of a span event. Fields that may contain arbitrary text are omitted unless `capturesContent` is true. */
 export function noteFacts(event: LoopEvent, capturesContent: boolean): Attributes {
   const { span, spanContent } = rowOf(event);
   const names = Object.entries({ ...span, ...(capturesContent && spanContent) });

@@ -230,8 +230,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Begins the span of a stream. Returns undefined if the stream already has one, because a hook returned a provider that is already
-   * observed.
+   * Begins the span of a stream. Returns undefined if the stream already has a span. This happens if a hook returned a provider that is
+   * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;

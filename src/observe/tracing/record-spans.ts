@@ -1,4 +1,4 @@
-// Replays a log's lines as a run's events, so that the code that traces live runs creates the spans.
+// Replays a log's lines as a run's events, so that the same code creates the spans of logged and live runs.
 
 import { type FinishReason, type Json, LoopError, type LoopEvent, type ModelChunk, type ModelRequest } from "../../core/index.ts";
 import { isRecord, textOf } from "../../core/kit.ts";
@@ -12,7 +12,7 @@ import type { SpanClock } from "./live-span.ts";
 import { RunTrace } from "./middleware.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
-/** The options of `recordSpans`. They have the same meaning as in `tracing`. */
+/** The options for `recordSpans`. They have the same meaning as in `tracing`. */
 export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider" | "agentName" | "captureContent" | "redact">;
 
 /**
@@ -233,8 +233,8 @@ interface NestedRuns {
 }
 
 /**
- * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because a resumed run's log may have
- * the same call twice.
+ * Groups the nested runs by call id. Joins the nested runs of calls with the same id, because a resumed run's log may contain the same call
+ * twice.
  */
 function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   const nested = new Map<string, NestedRuns>();

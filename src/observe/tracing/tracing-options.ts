@@ -15,7 +15,7 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
-/** The options of `tracing`. */
+/** The options for `tracing`. */
 export interface TracingOptions {
   /**
    * Creates the spans. Default: a tracer from `tracerProvider`. Without `tracerProvider`, a tracer from the provider that is

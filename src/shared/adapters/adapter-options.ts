@@ -6,7 +6,7 @@ import type { FinishReason } from "../../core/types/provider.ts";
 import { finishReasonsCheck } from "../judge-finish.ts";
 import { recordOf } from "../plain-error.ts";
 
-/** The options that all adapters to model services have. */
+/** The options that all adapters for model services have. */
 export interface AdapterOptions {
   /** The name of the API family, which policies such as `preToolText` can depend on. Default: none. */
   readonly family?: string | undefined;

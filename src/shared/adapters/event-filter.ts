@@ -61,8 +61,9 @@ const emptyLine = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)?[ \t\r\
  * github.com/omnigent-ai/omnigent/pull/1474, github.com/mnfst/llm-gateway/issues/2053). All other text is passed on unchanged and without
  * delay.
  *
- * With `named`, an event without a name gets the `type` of its data. Some gateways to Anthropic's API omit the names, and the SDK ignores
- * such events, so the answer would be empty (github.com/earendil-works/pi/issues/1983, github.com/openclaw/openclaw/issues/37571).
+ * With `named`, an event without a name is given the `type` in its data as its name. Some gateways to Anthropic's API omit the names, and
+ * the SDK ignores such events, so the answer would be empty (github.com/earendil-works/pi/issues/1983,
+ * github.com/openclaw/openclaw/issues/37571).
  */
 export class EventFilter {
   readonly #named: boolean;

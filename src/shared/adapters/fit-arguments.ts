@@ -25,7 +25,7 @@ export function fitArguments(args: unknown, schema: JsonSchema): unknown {
 }
 
 /**
- * Returns the inner arguments if a model, such as GLM or Qwen, puts all arguments into one named "arguments"
+ * Returns the inner arguments if a model, such as GLM or Qwen, puts all arguments into a single argument named "arguments"
  * (github.com/openclaw/openclaw/issues/142304).
  */
 function unwrap(args: unknown, { properties, additionalProperties: rest = false }: JsonSchema): unknown {
@@ -59,7 +59,7 @@ function fitValue(value: unknown, schema: unknown): unknown {
   return types === undefined || types.has("string") ? value : fitParts(decode(value, types), schema);
 }
 
-/** Parses the JSON in a string if its type is one of `types`; otherwise returns the string. */
+/** Parses the JSON in a string. Returns the string itself unless the type of the parsed value is one of `types`. */
 function decode(text: string, types: ReadonlySet<unknown>): unknown {
   const value = parseJson(text);
   if (!types.has(typeOf(value)) && !(types.has("integer") && Number.isInteger(value))) return text;

@@ -9,7 +9,7 @@ import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../me
 import { memoize } from "../promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
-/** A service's limits on images and files. An absent limit is unknown. */
+/** A service's limits on images and files. Unknown limits are absent. */
 export interface MediaLimits {
   /** The media types of images that the service accepts. Default: the types that the API accepts. */
   readonly imageTypes?: readonly string[] | undefined;
@@ -26,7 +26,7 @@ export interface MediaLimits {
   readonly maxCount?: number | undefined;
   /** The maximum total length of all images and files in a request as base64, in characters. */
   readonly maxTotal?: number | undefined;
-  /** A lower limit for the sides of images, for requests with more than `count` images and files. */
+  /** A stricter `maxSide`, for requests with more than `count` images and files. */
   readonly many?: { readonly count: number; readonly maxSide: number } | undefined;
 }
 
@@ -68,7 +68,7 @@ interface Measured {
 
 /**
  * Creates a function that adapts a request's images and files. Each one that the service refuses is replaced with text that tells the model
- * what is missing and why. If all of them together exceed a limit, it replaces the oldest.
+ * what is missing and why. If all of them together exceed a limit, the oldest are replaced.
  *
  * For an image or a file in a new user message, throws ProviderError `bad-request` instead.
  */

@@ -15,7 +15,7 @@ const maps: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
 ]);
 
-/** The place of a schema within the whole schema. */
+/** The position of a schema within the root schema. */
 interface NestedSchema {
   /** The schema before its inner schemas were changed. */
   readonly original: UnknownRecord;
@@ -23,7 +23,7 @@ interface NestedSchema {
   readonly level: number;
 }
 
-/** Applies `change` to each schema within a schema, the inner ones first. A schema without changes stays the same object. */
+/** Applies `change` to each schema within a schema, innermost first. A schema without changes stays the same object. */
 export function mapSchemas(root: unknown, change: (schema: UnknownRecord, place: NestedSchema) => UnknownRecord): unknown {
   const visit = (node: unknown, level: number, isMap: boolean): unknown => {
     if (Array.isArray(node)) {
@@ -82,7 +82,7 @@ function withNames(given: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Moves the list `required` out of the properties, among which some servers write it (github.com/mastra-ai/mastra/issues/23731). */
+/** Moves the `required` list out of `properties`, where some servers put it (github.com/mastra-ai/mastra/issues/23731). */
 function withPlacedNames(node: UnknownRecord): UnknownRecord {
   const { properties, required = [] } = node;
   if (!isRecord(properties) || !Array.isArray(properties["required"])) return node;
@@ -90,7 +90,7 @@ function withPlacedNames(node: UnknownRecord): UnknownRecord {
   return { ...node, properties: others, required: [...new Set([...listOf(required), ...listOf(names)])] };
 }
 
-/** Removes keywords that are null, which some serializers write for absent ones. `const` and `default` may be null. */
+/** Removes keywords whose value is null, which is how some serializers write absent keywords. `const` and `default` may be null. */
 function withoutNulls(node: UnknownRecord): UnknownRecord {
   const entries = Object.entries(node);
   const kept = entries.filter(([keyword, value]) => value !== null || keyword === "const" || keyword === "default");
@@ -108,7 +108,10 @@ const otherTypes: ReadonlyMap<string, string> = new Map([
   ["dict", "object"],
 ]);
 
-/** Replaces the types of programming languages, and types in capitals (github.com/Kuadrant/mcp-gateway/pull/689). Removes "any". */
+/**
+ * Replaces type names from programming languages, and type names in capitals, with those of JSON Schema
+ * (github.com/Kuadrant/mcp-gateway/pull/689). Removes "any".
+ */
 function withKnownType(node: UnknownRecord): UnknownRecord {
   const { type, ...rest } = node;
   if (typeof type !== "string" || knownTypes.includes(type)) return node;

@@ -16,10 +16,10 @@ export interface BodyReading {
   readonly clock: Clock;
   /** Receives all bytes of a stream. */
   readonly watch?: ByteWatcher | undefined;
-  /** True if the SDK reads only events with a name. The name of an event is then the `type` in its data. */
+  /** True if the SDK reads only events with a name. The name of an event is then taken from the `type` in its data. */
   readonly named?: boolean | undefined;
   /**
-   * Converts a body without events to the events of a stream, or returns undefined if the body is no answer. Some servers and gateways
+   * Converts a body without events to the events of a stream, or returns undefined if the body is not an answer. Some servers and gateways
    * answer with JSON although the request asks for a stream (github.com/eosphoros-ai/DB-GPT/issues/2126,
    * github.com/decolua/9router/issues/3492).
    */
@@ -27,9 +27,9 @@ export interface BodyReading {
 }
 
 /**
- * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also provide access to the response. For these
- * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
- * stream, or a whole answer. Events without data are removed.
+ * Waits for an SDK's stream. Some SDKs, such as those from OpenAI and Anthropic, also provide access to the response. For these SDKs,
+ * checks the first bytes of the response, and throws a provider error if they are neither the beginning of an event stream nor a whole
+ * answer. Events without data are removed.
  */
 export async function openAnswer(pending: unknown, reading: BodyReading): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
@@ -88,7 +88,7 @@ export async function checkBody(response: Response, reading: BodyReading): Promi
   return toStream((text + rest).trim(), toEvents);
 }
 
-/** Returns a stream with the events of a whole answer. Throws a provider error if the text is no answer. */
+/** Returns a stream with the events of a whole answer. Throws a provider error if the text is not an answer. */
 function toStream(whole: string, toEvents: BodyReading["toEvents"]): Response {
   // A gateway may append the end of a stream to a whole answer.
   const events = toEvents(parseJson(whole.replace(/\s*data: ?\[DONE\]$/, "")));
@@ -101,7 +101,7 @@ function writeEvent(event: UnknownRecord): string {
   return `${name === "" ? "" : `event: ${name}\n`}data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The maximum number of blank bytes, which some proxies send to keep a connection open. */
+/** The maximum number of blank bytes before an answer. Some proxies send them to keep a connection open. */
 const maxBlanks = 65_536;
 
 /** Returns the size of a chunk, plus one byte, so that an endless series of empty chunks also reaches the limit. */

@@ -138,8 +138,8 @@ function toTypes(node: UnknownRecord): readonly UnknownRecord[] | undefined {
 }
 
 /**
- * Converts `enum` and `const` to a list of strings or of numbers, because services support only such lists. `true`, `false` and
- * null become their type.
+ * Converts `enum` and `const` to a list of strings or of numbers, because services support only such lists. `true`, `false` and null are
+ * replaced with their types.
  */
 function convertValues({ type }: UnknownRecord, values: readonly Json[], work: Conversion): JsonSchema {
   work.values += values.length;

@@ -179,7 +179,7 @@ interface EventHandlers {
   end(): void;
   /** True once the answer is complete. Default: after the finish reason. */
   isFinished?(): boolean;
-  /** True if the answer may continue after it is complete. Default: false. */
+  /** True if a finished answer may still continue. Default: false. */
   mayGoOn?(): boolean;
 }
 

@@ -66,7 +66,7 @@ const quietAfterMs = 5_000;
  * invalid data or a lost connection is ignored, unless the reader's `mayGoOn` is true. A finished answer is complete when its
  * stream ends, or after a short silence.
  *
- * An error that reports a filtered prompt or a malformed call becomes a `finish` chunk, whether it was thrown or is in the stream.
+ * An error that reports a filtered prompt or a malformed call becomes a `finish` chunk, whether it was thrown or arrived in the stream.
  *
  * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the SDK's
  * signal is aborted, because some SDKs would otherwise keep the connection open.

@@ -42,8 +42,8 @@ const imageRefusals: readonly RegExp[] = [
 const settingRefusal = /unsupported|(?:not|n't) support|deprecated/i;
 
 /**
- * The names of settings in such errors. OpenAI writes "Unsupported value: 'temperature' does not support 0.2 with this model", also for a
- * deployment of Azure whose name does not tell the model (github.com/microsoft/vscode/issues/274315). LiteLLM writes "does not support
+ * The names of settings in such errors. OpenAI writes "Unsupported value: 'temperature' does not support 0.2 with this model", even for an
+ * Azure deployment whose name does not reveal the model (github.com/microsoft/vscode/issues/274315). LiteLLM writes "does not support
  * parameters: ['temperature']" (github.com/kortix-ai/suna/issues/254).
  */
 const settingNames: readonly (readonly [keyof ModelSettings, RegExp])[] = [

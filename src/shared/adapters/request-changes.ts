@@ -11,8 +11,8 @@ export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {
 const maxChanges = 100;
 
 /**
- * Reads the changes that a service reports it made to a request. `read` returns undefined for entries that do not matter, and for unknown
- * types.
+ * Reads a service's report of the changes that it made to a request. `read` returns undefined for entries that do not matter, and for
+ * unknown types.
  */
 export function readServiceChanges(
   given: unknown,

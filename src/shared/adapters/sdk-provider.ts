@@ -41,11 +41,11 @@ const closings: readonly RegExp[] = [
   /[}\n]\s*<\|call\|>$/,
 ];
 
-/** Matches the beginning of a gpt-oss call, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
+/** Matches the beginning of a gpt-oss call, which may end without a closing mark (github.com/raullenchai/Rapid-MLX/issues/480). */
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
 /**
- * The number of characters to search at the end of a text. Longer than any mark of a leaked call, such as `</tool_call>`, with whitespace
+ * The number of characters to search at the end of a text. Enough for any closing mark of a call, such as `</tool_call>`, and whitespace
  * after it.
  */
 const tailLength = 100;
@@ -108,7 +108,7 @@ class TextWatch {
 
 type FindTool = (name: string | undefined) => ToolDefinition | undefined;
 
-/** Removes the tokens of gpt-oss from a tool's name, such as "look<|channel|>commentary" (github.com/vllm-project/vllm/issues/32587). */
+/** Removes gpt-oss tokens from a tool's name, such as "look<|channel|>commentary" (github.com/vllm-project/vllm/issues/32587). */
 function withPlainName<Chunk extends { readonly name: string }>(chunk: Chunk, find: FindTool): Chunk {
   const name = chunk.name.replace(/<\|.*$/s, "").trim();
   return name === chunk.name || find(chunk.name) !== undefined || find(name) === undefined ? chunk : { ...chunk, name };

@@ -18,7 +18,7 @@ import { toObjectSchema } from "./object-schema.ts";
 /** Maps original names to the names that replace them. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Returns the names of a tool's parameters that are not accepted, with the names to send instead. */
+/** Returns a tool's parameter names that the service does not accept, each with the name to send instead. */
 export function findParameters(schema: JsonSchema, accepted: RegExp | undefined): Names {
   if (accepted === undefined) return new Map();
   const refused = Object.keys(propertiesOf(toObjectSchema(schema))).filter((name) => !accepted.test(name));

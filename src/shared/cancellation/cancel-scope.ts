@@ -33,7 +33,7 @@ const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock"
 
 const never = Number.POSITIVE_INFINITY;
 
-/** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
+/** Cancels one run: `cancel` stops everything in the run that is waiting. Each run has one scope. */
 export class CancelScope implements Cancellable {
   /** The highest-ranking reason for which the run has been cancelled so far. Undefined if it has not been cancelled. */
   cause: CancelReason | undefined;
@@ -76,7 +76,7 @@ export class CancelScope implements Cancellable {
     this.#slots.delete(slot);
   }
 
-  /** Cancels everything that waits, unless the run was already cancelled for a reason with an equal or higher rank. */
+  /** Cancels everything that is waiting, unless the run was already cancelled for a reason with an equal or higher rank. */
   cancel(cause: CancelReason): void {
     if (cause.kind === "wall-clock") this.#expired ??= cause;
     if (this.cause !== undefined && rank[this.cause.kind] >= rank[cause.kind]) return;

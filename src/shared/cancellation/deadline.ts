@@ -45,9 +45,9 @@ interface Step {
 
 const never = Number.POSITIVE_INFINITY;
 
-/** The time limit for one piece of work, such as a tool call. The time starts when the `Deadline` is created. */
+/** The time limit for one piece of work, such as a tool call. The clock starts when the `Deadline` is created. */
 export class Deadline implements Cancellable {
-  /** True after `end` was called, and after `race` has ended without a value. */
+  /** True once `end` has been called, or `race` has ended without a value. */
   isOver = false;
   readonly limits: DeadlineLimits;
   readonly #ports: DeadlinePorts;
@@ -92,7 +92,7 @@ export class Deadline implements Cancellable {
   }
 
   /**
-   * Pauses the limit on silence until the returned function is called, because something else limits the time of the work. With
+   * Pauses the limit on silence until the returned function is called. Use it while something else limits the time of the work. With
    * `isPaused`, also pauses the time limit, for example while a call waits for a person.
    */
   hold(isPaused: boolean): () => void {

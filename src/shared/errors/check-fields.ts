@@ -34,7 +34,7 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
 
 /**
  * A check: the expected value in words, a function that returns true for a valid value, and a function that returns advice for an invalid
- * one. For some options, the advice is in `edges`. With `isNeeded`, the field must be present.
+ * one. For some options, `edges.adviseOption` returns the advice instead. With `isNeeded`, the field must be present.
  */
 export type Check = readonly [
   expected: string,

@@ -6,7 +6,7 @@ import { listOf, recordOf, textOf } from "../plain-error.ts";
 import { cutText } from "../texts.ts";
 import { readReset, readRetryDelay } from "./retry-times.ts";
 
-/** A service's status and code words. */
+/** The HTTP status and the error codes from one service. */
 export interface ErrorLevel {
   status: number | undefined;
   readonly words: Set<string>;
@@ -29,11 +29,11 @@ interface Place {
 
 const deepest = 6;
 const maxReadLength = 10_000;
-/** The maximum number of messages to compare with patterns, because a hostile body may contain thousands. */
+/** The maximum number of messages to compare with patterns. A hostile body may contain thousands. */
 const maxMessages = 30;
 
 /**
- * Returns the reason that a body gives, or undefined. Collects every message, status and code word in the body.
+ * Returns the reason that a body gives, or undefined. Collects every message, status and error code in the body.
  *
  * - `{ error: { message, type, code } }`, or only the inner object, or `{ error: "text" }`, or a list of these
  * - `{ object: "error", message, type, code }`: Mistral, vLLM before 0.10.1 (github.com/vllm-project/vllm/issues/22099), SGLang
@@ -73,8 +73,8 @@ function readList(items: readonly unknown[], place: Place): string | undefined {
 }
 
 /**
- * The fields that may contain the reason, the most specific first. An `error` object takes precedence over them. An `error` string may be only a
- * title.
+ * The fields that may contain the reason, most specific first. An `error` object takes precedence over them. An `error` string may be only
+ * a title.
  */
 const reasonFields = ["message", "detail", "msg", "error_description", "status_msg", "errors", "base_resp"] as const;
 
@@ -103,7 +103,7 @@ function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
   return body[key];
 }
 
-/** Collects the code words next to the reason. */
+/** Collects the error codes next to the reason. */
 function noteDetails(body: UnknownRecord, { level, facts }: Place): void {
   const { details } = body;
   const metadata = recordOf(body.metadata);
@@ -149,7 +149,7 @@ const wordFields = [
   "quotaId",
 ] as const;
 
-/** The maximum length of a code word, because a body may be hostile and each word is compared with many patterns. */
+/** The maximum length of an error code. A body may be hostile, and each error code is compared with many patterns. */
 const maxWordLength = 200;
 
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
@@ -161,7 +161,7 @@ export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
   }
 }
 
-/** Stores the first status, unless it is a success, because some services answer 200 and report the error in the body. */
+/** Stores the first status, unless it is a success, because some services answer with 200 and report the error in the body. */
 export function noteStatus(value: unknown, level: ErrorLevel): void {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 100 || status > 599) return;

@@ -11,7 +11,7 @@ export interface ErrorFacts {
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** The status and code words of another service's error that this service passed on. */
+  /** The status and error codes of another service's error that this service passed on. */
   readonly upstream: BodyFacts["upstream"];
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;

@@ -18,7 +18,7 @@ export interface ErrorVerdict {
 }
 
 interface WordGroup extends ErrorVerdict {
-  /** Each pattern matches a whole code word in lower case, or a part of a message. */
+  /** Each pattern matches a whole error code in lower case, or a part of a message. */
   readonly patterns: readonly RegExp[];
 }
 
@@ -71,7 +71,8 @@ export const exactWords: readonly WordGroup[] = [
     ],
   },
   {
-    // A plan's context limit, sent with status 429 or 401. Waiting or using a different key does not help, but a shorter request does.
+    // A subscription plan's context limit, sent with status 429 or 401. Waiting or using a different key does not help, but a shorter
+    // request does.
     code: "context-too-long",
     patterns: [
       // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi

@@ -128,7 +128,7 @@ describe("LoopError", () => {
     [
       "a journal that is not open",
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
-      'The journal runs/a.jsonl is not open. Call its "open" method before you run a step.',
+      'The journal runs/a.jsonl is not open. Call its "open" method first.',
     ],
     [
       "a replay of an unfinished journal",

@@ -55,7 +55,7 @@ export interface LoopErrorDetails {
    * - an approval for a call that is waiting for its result
    * - a result for a call that is waiting for approval
    * - a result that does not match the tool's `outputSchema`
-   * - a result from a page that is not allowed to send this result
+   * - a result from a web page that is not allowed to send it
    */
   readonly "invalid-decision": {
     readonly call: string;

@@ -9,7 +9,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // Only the caller may decide to retry, because the stream ended normally and was billed, so a retry would be billed again.
+  // Only the caller may decide to retry: the stream ended normally and was billed, and a retry would be billed again.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -70,9 +70,7 @@ export function isCode(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(retryableByCode, value);
 }
 
-/**
- * Converts an error that a provider throws or sends as an error chunk. Only the main entry and the adapters can read SDK errors.
- */
+/** Converts an error that a provider throws or sends as an error chunk. Only the main entry point and the adapters can read SDK errors. */
 export function readProviderError(thrown: unknown): ProviderError {
   return edges.readError?.(thrown) ?? toServerError(thrown);
 }

@@ -47,7 +47,7 @@ export function readReset({ resets_in_seconds: seconds, resets_at: at }: Unknown
 }
 
 /**
- * Matches the time in "Please try again in 6.379s" (OpenAI, Groq), "Please retry after 20 seconds" (Azure), "Please retry in 38.2s"
+ * Matches the time in "Please try again in 6.379s" (OpenAI, Groq), "Please retry after 20 seconds" (Azure) and "Please retry in 38.2s"
  * (Gemini).
  */
 const wait =

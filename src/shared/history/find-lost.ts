@@ -82,7 +82,7 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** The number of items to search for an equal value, because histories are untrusted and may be long. */
+/** The maximum number of items to search for an equal value. Histories are untrusted and may be long. */
 const searched = 32;
 
 /** Pairs each piece with an equal value nearby, or else with the next value of the same kind. */
@@ -159,7 +159,7 @@ export function omitFields(fields: object, isOmitted: (name: string, value: unkn
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isOmitted(name, value)));
 }
 
-/** Removes differences without meaning, such as between a string and an array with one text part. */
+/** Removes insignificant differences, such as the one between a string and an array with one text part. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":

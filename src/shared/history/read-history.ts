@@ -180,7 +180,7 @@ export function readEach(messages: readonly object[]): readonly FieldReader[] {
   return messages.map((fields, index) => new FieldReader({ ...fields }, index));
 }
 
-/** Reads one message's fields. Errors name the message and the path of the wrong field. */
+/** Reads one message's fields. Errors name the message and the path of the invalid field. */
 export class FieldReader {
   readonly fields: UnknownRecord;
   readonly #index: number;

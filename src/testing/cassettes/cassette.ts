@@ -40,7 +40,7 @@ export interface CassetteRecord {
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
-  /** The number of characters in the line that were written. */
+  /** The number of characters that were written before the line was cut off. */
   readonly characters: number;
 }
 
@@ -240,7 +240,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // `chmod` fails on a file system without modes, which is accepted for the user's own file.
+    // `chmod` fails on a file system without modes, so a failure is accepted for the user's own file.
     if (!isOwn(facts)) throw error;
   }
 }

@@ -69,14 +69,16 @@ export interface ReplayOptions {
    * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** Set to true to wait between chunks as long as in the recording, on the call's clock. By default chunks are sent without waiting. */
+  /**
+   * Set to true to wait between chunks for as long as in the recording, on the call's clock. By default chunks are sent without waiting.
+   */
   readonly timing?: boolean | undefined;
   /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default: none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
 interface PlayOptions extends ReplayOptions {
-  /** Called before the replay waits until its call's signal fires. Default: none. */
+  /** Called before the replay starts waiting for its call's signal to fire. Default: none. */
   readonly onSilence?: (() => void) | undefined;
 }
 

@@ -83,7 +83,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
-/** Returns the API's error format. For an unknown address, the format of the service's first API. */
+/** Returns the API's error format, or that of the service's first API for an unknown address. */
 function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
   const [first] = Object.values(wires);
   return (served ?? first)?.toError ?? ((refused) => refused);

@@ -15,7 +15,7 @@ export interface ReceivedRequest {
 
 export type Wire = "chat" | "responses" | "messages" | "generate";
 
-/** Returns the API that a URL belongs to, or undefined for a path that no API has. */
+/** Returns the API that a URL belongs to, or undefined for a path that belongs to no API. */
 export function wireOf(url: string): Wire | undefined {
   const { pathname } = new URL(url);
   if (pathname.endsWith("/chat/completions")) return "chat";

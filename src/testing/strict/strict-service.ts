@@ -41,7 +41,7 @@ export interface StrictService {
   /** All requests in order, including refused ones. */
   readonly requests: readonly StrictRequest[];
   readonly refusals: readonly StrictRefusal[];
-  /** Starts a `node:http` server on a free port at 127.0.0.1. */
+  /** Starts a `node:http` server at 127.0.0.1 on a free port. */
   listen(): Promise<StrictServer>;
 }
 
@@ -68,10 +68,10 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
 }
 
 /**
- * Creates a fake model service with the API of a real one. It refuses each request that breaks one of the real service's rules, with the same
- * status and error body, and answers all others from a script. docs/service-rules.md lists the rules.
+ * Creates a fake model service with the API of a real one. It refuses each request that breaks one of the real service's rules, with the
+ * same status and error body, and answers all other requests from a script. docs/service-rules.md lists the rules.
  *
- * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message in `answers` is invalid.
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and a TypeError if a message in `answers` is invalid.
  *
  * @example
  * const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });

@@ -275,7 +275,7 @@ function describeResult(name: string, result: LoopResult): unknown {
   return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
 }
 
-/** Adds the images and files from the tools that ended the run. */
+/** Adds to the report the images and files from the tools that ended the run. */
 function withContent(report: AgentReport, result: LoopResult): unknown {
   const content = report.reason === "end-turn" ? endingCallsOf(result).flatMap((entry) => entry.content ?? []) : [];
   return content.length === 0 ? report : toolResult({ data: report, content });

@@ -16,7 +16,10 @@ export class HeldRuns {
     this.#root = root;
   }
 
-  /** Resolves when no step in the outermost run can continue, a call needs the slot of a waiting call, or the scope is cancelled. */
+  /**
+   * Resolves when no step in the outermost run can continue, a call needs the concurrency slot of a waiting call, or the scope is
+   * cancelled.
+   */
   hold(scope: CancelScope): Promise<void> {
     return untilEither(scope, (end) => {
       this.#held.add(end);

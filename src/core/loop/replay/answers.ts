@@ -73,22 +73,22 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
 }
 
 /**
- * Passes on a denial if the tool has changed since the question was asked. An approval was about the earlier tool, but a denial is about
- * the call.
+ * Passes on a denial if the tool has changed since the question was asked. An approval applied only to the earlier tool, but a denial
+ * applies to the call.
  */
 export function passDenial(answers: Answers, earlier: string, id: string): void {
   const given = answers.get(earlier);
   if (isRecord(given) && given["kind"] === "deny" && !answers.has(id)) answers.set(id, given);
 }
 
-/** Returns the wait for a result that may be answered under its call's id, although the call's approval used that id before. */
+/** Returns the wait for a call's result. The result may be given under the call's id, although the approval used the same id before. */
 async function findResultWait({ journal }: Run, { key, what }: RecordedWait, given: Json): Promise<string | undefined> {
   if (what !== "approval" || !isOutsideResult(given)) return undefined;
   const waits = await readWaits(async (name) => journal.read(name), key.replace(/^wait\/|\/\d+$/g, ""));
   return waits.slice(1).find((wait) => wait.what === "result")?.id;
 }
 
-/** Returns the name of an answer that came too late because its call has already ended. `path` is the call's id. */
+/** Returns the name of an answer that arrived after its call had ended. `path` is the call's id. */
 export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
   for (const [name, given] of answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;

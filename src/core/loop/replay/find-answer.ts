@@ -33,7 +33,10 @@ interface Asking<Answer> {
   readonly options: WaitOptions<Answer>;
 }
 
-/** Reads the answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts that were shown have changed. */
+/**
+ * Reads the recorded answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts shown to the person have
+ * changed.
+ */
 export async function findAnswer<Answer>(
   past: AnsweredRun,
   activity: Activity,
@@ -49,7 +52,7 @@ export async function findAnswer<Answer>(
     const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
     const areFactsSame = isSameWait(asked, shown);
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
-    // If the call has ended, no decision about it is requested again, even if the facts have changed since then.
+    // If the call has ended, does not request a decision again, even if the facts behind the decision have changed.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
       if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));

@@ -37,7 +37,7 @@ type JournalCall = Omit<JournalFault, "error">;
 
 /** A journal call that has not returned yet. */
 interface OpenCall {
-  /** The time at which the call's limit began to count. */
+  /** The time at which the call's time limit started. */
   since: number;
   /** Ends the call without the journal's result. */
   expire(limit: TimeLimit): void;
@@ -162,8 +162,8 @@ export class GuardedJournal implements Journal, Cancellable {
     const { journalMs, toolCleanupMs } = timeouts;
     const cause = scope.cause?.kind;
     if (cause === undefined || cause === "interrupt") {
-      // Before the first new step, no wall clock is running, so this timer enforces the run's time limit. If the recorded time already
-      // exceeds that limit, the records are read to their end.
+      // Before the first new step, the run's wall clock has not started, so this timer enforces the run's time limit. If the recorded time
+      // already exceeds that limit, the records are read to their end.
       const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }

@@ -14,7 +14,7 @@ import type { Ending } from "../../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 
-/** Opens the journal. Returns an ending if the run's time limit is reached first. A journal that opens after that is closed again. */
+/** Opens the journal. Returns an ending if the run's time limit is reached first. If the journal opens later, it is closed again. */
 export async function openJournal(journal: Journal, guard: GuardedJournal): Promise<Close | Ending | undefined> {
   const open = journal.open?.bind(journal);
   if (open === undefined) return undefined;
@@ -38,7 +38,7 @@ export async function closeFailed({ clock }: Run, close: Close): Promise<void> {
 
 function checkClose(close: unknown): Close {
   if (typeof close === "function") return close as Close;
-  throw invalidOption("the result of journal.open()", "a promise for a function that closes the journal", close);
+  throw invalidOption("journal.open()", "a promise for a function that closes the journal", close);
 }
 
 /**

@@ -7,7 +7,7 @@ import { ReplayJournal } from "./replay-journal.ts";
 interface Recalling {
   /** Runs the tool's code. */
   execute(fork: Activity): Promise<Outcome>;
-  /** Returns the name of an answer that came too late because the call has already ended. */
+  /** Returns the name of an answer that arrived after the call had ended. */
   findLate(path: string): Promise<string | undefined>;
 }
 

@@ -44,7 +44,7 @@ export class RunPast implements AnsweredRun, CallPast {
   isReplayed = true;
   /** The position of the newest calls after which the journal already says how the run continued or ended. */
   #settledAt = "";
-  /** True if the run ended at that position, so that calls may have been waiting. */
+  /** True if the run ended at `#settledAt`, so that calls may have been waiting. */
   #isCut = false;
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();

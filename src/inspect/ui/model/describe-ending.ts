@@ -84,7 +84,7 @@ const tones: { readonly [status: string]: Tone | undefined } = {
 };
 
 /**
- * "live": the page follows the log, so a run without an end is still running. "lost": the server of a live page does not answer.
+ * "live": the web page follows the log, so a run without an end is still running. "lost": the server of a live page does not answer.
  * "none": the page does not follow the log.
  */
 export type Connection = "live" | "lost" | "none";

@@ -64,7 +64,7 @@ export function piecesOfMessage(message: Message): readonly Piece[] {
   });
 }
 
-/** Shows the data of images and files as text, because the page loads nothing. */
+/** Shows the data of images and files as text, because the page must not load anything. */
 function piecesOfMedia(part: Exclude<UserPart, { type: "text" }>, index: number): readonly Piece[] {
   const label = `${part.type === "image" ? "Image" : "File"}, ${part.mediaType}`;
   return pieceOf(data(`part/${index}`, label), String(part.data));
