@@ -1,4 +1,5 @@
 import { provider, tools } from "./scene.ts";
+import { headers, toFrame } from "./to-frame.ts";
 
 // #region express
 import express, { type Express, type Request, type Response } from "express";
@@ -23,3 +24,17 @@ app.post("/api/chat", (request, response, next) => {
   });
 });
 // #endregion express
+
+// #region frames
+app.post("/ask", express.json(), async (request, response) => {
+  const page = new AbortController();
+  response.on("close", () => page.abort()); // ends the run if the page disconnects
+  const messages: Message[] = [{ role: "user", content: String(request.body.question) }];
+  response.writeHead(200, headers);
+  for await (const event of streamToolLoop({ provider, tools, messages, signal: page.signal })) {
+    const frame = toFrame(event);
+    if (frame !== undefined) response.write(frame);
+  }
+  response.end();
+});
+// #endregion frames

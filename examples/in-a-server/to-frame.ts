@@ -5,7 +5,8 @@ export const headers = { "content-type": "text/event-stream", "cache-control": "
 
 /** Returns undefined for events that the client must not see, such as errors and tool results. */
 export function toFrame(event: LoopEvent): string | undefined {
-  const { type } = event;
+  const { type, path } = event;
+  if (path !== undefined) return undefined; // of an agent's nested run
   if (type === "text-delta") return frame({ type, text: event.text });
   if (type === "tool-start") return frame({ type, name: event.name });
   if (type === "run-end") return frame({ type, status: event.status, reason: event.reason.kind });

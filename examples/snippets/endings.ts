@@ -31,7 +31,11 @@ function report({ status, reason, text }: LoopResult): string {
   if (status === "completed" && text === "") sentence = "I have no answer to that.";
   if (reason.kind === "length") sentence = "The answer is cut off here. Write “go on” for the rest.";
   if (reason.kind === "approval-required") sentence = "Please approve or decline the next step."; // show `reason.calls`
-  if (reason.kind === "provider-error" && reason.error.retryable) sentence = "The model is busy. Try again in a moment.";
+  if (reason.kind === "max-cost" || reason.kind === "max-tokens") sentence = "This request has reached its limit.";
+  if (reason.kind === "provider-error") {
+    if (reason.error.retryable) sentence = "The model is busy. Try again in a moment.";
+    if (reason.error.code === "context-too-long") sentence = "This conversation is too long. Please start a new one.";
+  }
   return [text, sentence].filter((part) => part !== "").join("\n\n"); // every ending keeps the text so far
 }
 // #endregion report
@@ -48,6 +52,7 @@ assert.equal(
 assert.equal(report(await ask([finish("refusal")])), "I have no answer to that.");
 assert.equal(report(await ask([fail({ status: 503 })])), "The model is busy. Try again in a moment.");
 assert.equal(report(await ask([fail({ status: 401 })])), "Something went wrong on our side.");
+assert.equal(report(await ask([fail({ status: 413 })])), "This conversation is too long. Please start a new one.");
 assert.equal(report(await ask([finish("stop")])), "There was no answer. Please ask again.");
 
 const pay = defineTool({

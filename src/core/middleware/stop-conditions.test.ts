@@ -109,17 +109,17 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "iterationCountIs: rejects 0",
     () => iterationCountIs(0),
-    "Option "iterationCountIs" is 0, but must be a whole number of at least 1, or Infinity.",
+    'Option "iterationCountIs" is 0, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "toolCallCountIs: rejects a fraction",
     () => toolCallCountIs(0.5),
-    "Option "toolCallCountIs" is 0.5, but must be a whole number of at least 1, or Infinity.",
+    'Option "toolCallCountIs" is 0.5, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "tokenBudget: rejects NaN",
     () => tokenBudget(NaN),
-    "Option "tokenBudget" is NaN, but must be a whole number of at least 1, or Infinity.",
+    'Option "tokenBudget" is NaN, but must be a whole number of at least 1, or Infinity.',
   ],
   [
     "hasToolCall: rejects an empty list of names",

@@ -42,7 +42,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly functionHistory: readonly ToolHistoryEntry[];
   /** The provider metadata from all streams, in order: data in the provider's own format. */
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
-  /** The transcript. You can pass it as `messages` to another run. */
+  /** The transcript, as plain JSON. You can store it, for example in a `jsonb` column, and pass it as `messages` to another run. */
   readonly messages: readonly Message[];
   /** The agent at the end of the run. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;

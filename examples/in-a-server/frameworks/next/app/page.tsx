@@ -2,9 +2,18 @@
 "use client";
 
 import { useChat } from "@ai-sdk/react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, Suspense, useState } from "react";
 
+// `useChat` makes a random id, which a prerendered page may not contain.
 export default function Page() {
+  return (
+    <Suspense fallback={null}>
+      <Chat />
+    </Suspense>
+  );
+}
+
+function Chat() {
   const { messages, status, error, sendMessage, stop } = useChat(); // sends to POST /api/chat
   const [draft, setDraft] = useState("");
   const isLive = status === "submitted" || status === "streaming";
