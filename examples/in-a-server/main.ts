@@ -87,7 +87,11 @@ async function checkExpress(): Promise<void> {
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object");
-  await check("Express", (request) => fetch(request), `http://127.0.0.1:${address.port}/api/chat`);
+  const url = `http://127.0.0.1:${address.port}`;
+  await check("Express", (request) => fetch(request), `${url}/api/chat`);
+  const body = JSON.stringify({ question: "Do I need a coat in Oslo?" });
+  const frames = await fetch(`${url}/ask`, { method: "POST", body, headers: { "content-type": "application/json" } });
+  assert.match(await frames.text(), /"type":"text-delta".*"type":"run-end","status":"completed"/s);
   server.close();
   server.closeAllConnections();
 }

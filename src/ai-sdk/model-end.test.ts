@@ -20,7 +20,7 @@ const apiCall = (facts: Facts): APICallError =>
   });
 const said = (error: object): object => ({ error: { message: "Said.", ...error } });
 
-describe("aiSdkModel: errors from the AI SDK", () => {
+describe("aiSdkModel with errors from the AI SDK", () => {
   it.for<[what: string, thrown: unknown, expected: Partial<ProviderError>]>([
     [
       'status 503 to the error code "overloaded"',

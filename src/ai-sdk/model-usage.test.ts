@@ -16,7 +16,7 @@ const usage = (inputTokens: number, outputTokens: number, more: object = {}): ob
   ...more,
 });
 
-describe("aiSdkModel: token usage from the AI SDK", () => {
+describe("aiSdkModel with token usage from the AI SDK", () => {
   it.for<[what: string, provider: string, counts: unknown, expected: object | undefined]>([
     ["the totals of specification v2", "openai.chat", { inputTokens: 10, outputTokens: 4, totalTokens: 14 }, usage(10, 4)],
     [

@@ -22,7 +22,7 @@ const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], c
 
 const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader);
 
-describe("anthropicMessages: sending back an assistant message", () => {
+describe("anthropicMessages when it sends back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
     [
       "a message with text and tool calls",

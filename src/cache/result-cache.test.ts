@@ -186,7 +186,7 @@ describe("createResultCache: a store shared by several caches", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed so rarely that a write takes no longer in a large store", async () => {
+  it("is listed too rarely for its size to slow down writes", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });

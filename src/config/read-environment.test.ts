@@ -25,7 +25,7 @@ function readNumbers(env?: { readonly [name: string]: unknown }): { [path: strin
 
 const defaults = Object.fromEntries(variables.map(([, path, range]) => [path, range.default]));
 
-describe.for(variables)("readEnvironment: %s", ([name, path, range]) => {
+describe.for(variables)("readEnvironment with the variable %s", ([name, path, range]) => {
   it.for<[value: unknown, problem: EnvironmentProblem["problem"] | undefined, used: number]>([
     [undefined, undefined, range.default],
     [`${range.min}`, undefined, range.min],

@@ -23,7 +23,7 @@ const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): reado
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
 
 describe("googleGenerateContent: the chunks of a stream", () => {
-  it("contain each text and thought immediately", () => {
+  it("contain each text and thought as soon as it arrives", () => {
     const chunks = read(
       says({ text: "Hm", thought: true }),
       says({ text: ".", thought: true }, { text: "Mi" }),
@@ -44,7 +44,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
     ]);
   });
 
-  it("contain a complete call immediately", () => {
+  it("contain a complete call as soon as it arrives", () => {
     const name = "f";
     const args = { n: 1 };
     const chunks = read(says({ functionCall: { id: "a", name, args } }, { functionCall: { name: "g" } }), stop());

@@ -31,7 +31,7 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
     return [`${chunk.id ?? "-"} ${chunk.name === "" ? "-" : chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`];
   });
 
-describe("openaiChat: tool calls in the stream", () => {
+describe("openaiChat with tool calls in the stream", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
     ["one call from several fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
     ["two consecutive calls", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],

@@ -6,7 +6,7 @@ const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";
 
-describe("openaiChat: a stream without a finish reason", () => {
+describe("openaiChat with a stream that has no finish reason", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
       'has the finish reason "stop" if the final usage arrives',

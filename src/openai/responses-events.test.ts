@@ -13,7 +13,7 @@ import {
   read,
 } from "../../test/wire/responses-events.ts";
 
-describe("openaiResponses: the end of the stream", () => {
+describe("openaiResponses at the end of the stream", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
     ["yields no finish if the last event is missing", [piece(0, "m", "Hel")], ['text "Hel"']],
     [
@@ -76,7 +76,7 @@ describe("openaiResponses: the end of the stream", () => {
     });
   });
 
-  it("sets reader.finished when response.completed arrives", () => {
+  it("marks the reader as finished when response.completed arrives", () => {
     const reader = createResponsesReader([], false);
     reader.read(piece(0, "m", "Hel"));
     expect(reader.finished).toBe(false);

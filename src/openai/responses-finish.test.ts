@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, toResponseEnd, toResponseError } from "./responses-events.ts";
 
-describe("openaiResponses: the end of a response", () => {
+describe("openaiResponses at the end of a response", () => {
   it.for<[event: string, response: { readonly [field: string]: unknown }, end: object]>([
     ["response.completed", { status: "completed" }, { kind: "completed" }],
     ["response.completed", {}, { kind: "completed" }],
@@ -64,7 +64,7 @@ describe("openaiResponses: the end of a response", () => {
   );
 });
 
-describe("openaiResponses: errors from the service", () => {
+describe("openaiResponses with errors from the service", () => {
   it.for<[error: unknown, expected: object]>([
     [
       { code: "rate_limit_exceeded", message: "Slow." },

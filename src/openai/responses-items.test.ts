@@ -15,7 +15,7 @@ import {
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
-describe("openaiResponses: output items", () => {
+describe("openaiResponses with output items in the stream", () => {
   const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
   const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
   const custom = (id: unknown, callId: unknown, input: unknown): Fields => ({

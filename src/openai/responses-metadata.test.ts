@@ -34,7 +34,7 @@ const turn = (content: readonly AssistantPart[], items: readonly Json[], changes
   };
 };
 
-describe("openaiResponses: sending back an assistant message", () => {
+describe("openaiResponses when it sends back an assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], items: readonly Item[]]>([
     ["reasoning, text and calls", [said("a"), asks("1"), asks("2")], [reasoning, message("a"), reasoning, call("1"), call("2")]],
     ["messages with a phase", [said("a\n\nb")], [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })]],
@@ -135,7 +135,7 @@ describe("openaiResponses: sending back an assistant message", () => {
   });
 });
 
-describe("openaiResponses: sending back an output item", () => {
+describe("openaiResponses when it sends back an output item", () => {
   const send = (item: Item, { stored = false, store = false } = {}): unknown => {
     const asked = item.type === "function_call" || item.type === "custom_tool_call";
     const rest = asked ? [] : [message("a")];

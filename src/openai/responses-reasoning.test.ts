@@ -3,7 +3,7 @@ import { added, at, brief, call, completed, done, message, read } from "../../te
 
 const whole = ['text "Hello"', "finish stop completed"];
 
-describe("openaiResponses: refusals and reasoning in the stream", () => {
+describe("openaiResponses with refusals and reasoning in the stream", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
     [
       "a refusal in pieces",

@@ -4,7 +4,7 @@ import { added, argsPiece, at, brief, call, completed, done, read } from "../../
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 const atOnce = ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"];
 
-describe("openaiResponses: repeated calls in the stream", () => {
+describe("openaiResponses with repeated calls in the stream", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ...[["c", "c", "c", "c"] as const, ["c", "d", "e", "f"] as const].map(
       ([first, ...ids]): [string, readonly unknown[], readonly string[]] => [

@@ -5,7 +5,7 @@ const hello = ['text "Hel"', 'text "lo"', "finish stop completed"];
 const partsOf = (texts: unknown): Fields =>
   message("m", "", { content: (Array.isArray(texts) ? texts : []).map((text: unknown) => ({ type: "output_text", text })) });
 const whole = ['text "Hello"', "finish stop completed"];
-describe("openaiResponses: text in the stream", () => {
+describe("openaiResponses with text in the stream", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ["that arrives in pieces", [added(0, message("m", "")), piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
     [

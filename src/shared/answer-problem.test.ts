@@ -24,7 +24,7 @@ it.for<[wait: AnsweredWait, given: Json, problem: string | undefined]>([
   ],
   [wait({ waitsFor: "result" }), { kind: "failed", error: "No." }, undefined],
   [wait({ waitsFor: "result", question: { schema } as never }), result, "does not fit the schema of its question: by: must"],
-])("findAnswerProblem: checks the wait %j with the answer %j", async ([asked, given, problem]) => {
+])("findAnswerProblem: for the wait %j, checks the answer %j", async ([asked, given, problem]) => {
   const found = await findAnswerProblem(asked, given, async (name) => [{ message: name }]);
   expect(found?.details.problem).toEqual(problem === undefined ? undefined : expect.stringContaining(problem));
   expect(found?.details.call).toBe(problem === undefined ? undefined : "c");

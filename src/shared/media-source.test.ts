@@ -63,7 +63,7 @@ describe("media types", () => {
     [" Image/JPG ; q=1", "image/jpeg"],
     ["image", "image/*"],
     ["", ""],
-  ])("locateMedia normalizes %j to %j", ([mediaType, normalized]) => {
+  ])("are normalized by locateMedia: %j to %j", ([mediaType, normalized]) => {
     expect(locateMedia({ type: "image", mediaType, data: "AAAA" })).toMatchObject({ mediaType: normalized });
   });
 
@@ -74,7 +74,7 @@ describe("media types", () => {
     ["524946462400000057454250", "image/webp"],
     ["524946462400000057415645", "image/*"],
     ["00", "image/*"],
-  ])("locateMedia detects an image that begins with the bytes %s as %s", ([hex, mediaType]) => {
+  ])("are detected by locateMedia from an image's first bytes: %s as %s", ([hex, mediaType]) => {
     const data = Buffer.from(hex, "hex").toString("base64");
     expect(locateMedia({ type: "image", mediaType: "image/*", data })).toMatchObject({ mediaType });
   });
@@ -105,7 +105,7 @@ describe("media types", () => {
     ["video/mp4", heic("mp42"), "video/mp4"],
     ["application/zip", "PK\x03\x04", "application/zip"],
     ["image/png", "anything", "image/png"],
-  ])("locateMedia reads a part of the type %s that begins with %j as %s", ([given, bytes, mediaType]) => {
+  ])("are chosen by locateMedia, for a part of the type %s that begins with %j, as %s", ([given, bytes, mediaType]) => {
     const data = Buffer.from(bytes, "latin1").toString("base64");
     expect(locateMedia({ type: "image", mediaType: given, data })).toMatchObject({ mediaType });
     expect(locateMedia({ type: "file", mediaType: "a/b", data: `data:${given};base64,${data}` })).toMatchObject({ mediaType });
@@ -122,7 +122,7 @@ describe("media types", () => {
     ["image/svg+xml", false],
     ["text/", false],
     ["", false],
-  ])("isTextType(%j) returns %s", ([mediaType, isText]) => {
+  ])("are recognized as text by isTextType(%j): %s", ([mediaType, isText]) => {
     expect(isTextType(mediaType)).toBe(isText);
   });
 });

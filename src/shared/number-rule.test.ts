@@ -17,7 +17,7 @@ describe("isWithin and describeRule", () => {
     ["3", false],
     [3n, false],
     [null, false],
-  ])("isWithin returns $1 for $0 if the range is 2 to 5", ([value, fits]) => {
+  ])("apply the range 2 to 5: isWithin returns $1 for $0", ([value, fits]) => {
     expect(isWithin(value, { min: 2, max: 5 })).toBe(fits);
   });
 

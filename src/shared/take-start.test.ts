@@ -8,6 +8,6 @@ it.for<[text: string, longest: number, start: string]>([
   ["a😀b", 2, "a"],
   ["a😀b", 3, "a😀"],
   ["😀", 1, ""],
-])("takeStart and cutText: cut %j to %i units without splitting a pair", ([text, longest, start]) => {
+])("takeStart and cutText: cut %j to %i units without splitting a surrogate pair", ([text, longest, start]) => {
   expect([takeStart(text, longest), cutText(text, longest)]).toEqual([start, start === text ? text : `${start}…`]);
 });

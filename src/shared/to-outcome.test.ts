@@ -37,7 +37,7 @@ describe("toOutcome", () => {
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
-  it("keeps the parts that are not empty", () => {
+  it("keeps the content parts that are not empty", () => {
     const empty = { type: "text", text: "" } as const;
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     expect(toOutcome(toolResult({ data: 1, content: [empty] }))).toEqual({ outcome: { kind: "completed", data: 1 } });

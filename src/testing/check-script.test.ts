@@ -70,12 +70,12 @@ describe("mock parts", () => {
       toolCall as never,
       'The first argument of toolCall() is undefined, but must be the name of the tool, as a string. Write toolCall("get_weather", { city: "Oslo" }).',
     ],
-  ])("%s() throws without its first argument", ([, make, message]) => {
+  ])("throw if the first argument is missing: %s()", ([, make, message]) => {
     expect(() => make()).toThrow(TypeError);
     expect(() => make()).toThrow(message);
   });
 
-  it("toolCall() throws for an object instead of the name", () => {
+  it("throw if toolCall() receives an object instead of the name", () => {
     expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("is an object, but must be");
   });
 });

@@ -28,7 +28,7 @@ const stopped: ModelChunk = { type: "finish", reason: "stop" };
 const called: ModelChunk = { type: "finish", reason: "tool-calls" };
 const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retryable: true } as const;
 
-describe("createMockProvider: parts", () => {
+describe("createMockProvider with scripted parts", () => {
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     ["a text part", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
     ["an empty text part", text(""), [{ type: "text-delta", text: "" }, stopped]],

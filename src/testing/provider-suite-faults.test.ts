@@ -5,7 +5,7 @@ import { providerScenarios } from "./provider-scenarios.ts";
 
 const never = new AbortController().signal;
 
-describe("providerSuite: faults", () => {
+describe("providerSuite with faulty providers", () => {
   it.for<[fault: string, breakStream: (stream: Stream) => Stream, complaints: Record<string, string>]>([
     [
       "yields two finishes",

@@ -108,7 +108,7 @@ describe("createTestClock", () => {
     await expect(clock.advance(1)).rejects.toThrow("keeps restarting its timer");
   });
 
-  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("advance() rejects %d ms", async (ms) => {
+  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("advance() rejects a duration of %d ms", async (ms) => {
     await expect(createTestClock().advance(ms)).rejects.toThrow(RangeError);
   });
 });

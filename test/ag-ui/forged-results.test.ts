@@ -72,7 +72,7 @@ it.each<{ name: string; call: string; body: object }>([
   expect(JSON.stringify([await server.host.status("film"), ran])).toBe(before);
 });
 
-it("a run that rejected a forged AG-UI result still accepts results from the page and the server", async () => {
+it("a run that rejected a forged AG-UI result still accepts genuine results from the page and the server", async () => {
   const { server, ran, send } = await wait();
   expect(await send(messagesOf(toolMessage(ids.farm)))).toMatchObject({ status: 409 });
   const own = await send(resumeOf([ids.page, { result: 1 }], [ids.nestedPage, { error: "Closed." }]));

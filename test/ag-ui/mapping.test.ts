@@ -59,7 +59,7 @@ describe("createAGUIMapper", () => {
     `);
   });
 
-  it.each(versions)("sends an AG-UI %s client emitted text as messages and emitted data as CUSTOM events", async (version) => {
+  it.each(versions)("sends emitted text as messages and emitted data as CUSTOM events to an AG-UI %s client", async (version) => {
     const inner = tool("inner", (_args, { emit }) => emit({ type: "text", text: "Deep." }));
     const nested = createMockProvider([toolCall("inner"), text("Nested.")]);
     const { events } = await play({
@@ -133,7 +133,7 @@ describe("createAGUIMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(versions)("sends an AG-UI %s client no text from a discarded attempt", async (version) => {
+  it.each(versions)("sends no text from a discarded attempt to an AG-UI %s client", async (version) => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
     const sent = toEvents(events, { version });
@@ -143,7 +143,7 @@ describe("createAGUIMapper", () => {
     expect([textOf(page), resultsOf(page).size]).toEqual(["Right. Done.", 1]);
   });
 
-  it("sends attempt-discarded for discarded text if holdAttempts is false", async () => {
+  it("sends an attempt-discarded event for discarded text if holdAttempts is false", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const sent = toEvents(events, { holdAttempts: false });
     checkEvents(sent);

@@ -41,7 +41,7 @@ describe.each(versions)("an AG-UI %s page", (version) => {
     ["approved: false", { approved: false, reason: "Too much." }],
     ["no payload", undefined],
     ['approved: "true"', { approved: "true" }],
-  ])("denies a call if the answer to the interrupt has %s", async (_, payload) => {
+  ])("denies a call if its answer to the interrupt has %s", async (_, payload) => {
     const { server, page, ran } = await buy(version);
     await answer(page, payload);
     expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");

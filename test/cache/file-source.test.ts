@@ -201,7 +201,7 @@ describe("fileSource", () => {
     expect(await read({ id: "data/logs/ships.json", action: "head" })).toContain("Fram");
   });
 
-  it('calls a deleted root folder "data" in the error, and does not show its path', async () => {
+  it('refers to a deleted root folder as "data" in the error, and does not show the folder\'s path', async () => {
     const { root, read } = createData();
     rmSync(root, { recursive: true });
     expect(await read({ id: "data/app.log", action: "read" })).toMatch(/^failed: The folder "data" does not exist\. [^/]*$/);

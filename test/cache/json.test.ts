@@ -50,7 +50,7 @@ describe("read_part with the action json", () => {
     expect(bytesOf(answer)).toBeLessThan(6_300);
   });
 
-  it("names the match where the next call starts, so that repeated calls return each match once", async () => {
+  it("names the match at which the next call must start, so that repeated calls return each match once", async () => {
     const found: string[] = [];
     let next: number | undefined = 1;
     while (next !== undefined) {
@@ -181,7 +181,7 @@ describe("read_part with the action json and a hostile path", () => {
     expect((user + system) / 1_000_000).toBeLessThan(5);
   });
 
-  it("answers a path whose pattern takes exponential time in other engines", async () => {
+  it("answers if the path's regular expression takes exponential time in other engines", async () => {
     const answer = await query([`${"a".repeat(40)}!`], "$[?match(@, '(a+)+b')]");
     expect(answer).toBe("The path matches nothing. The path $ shows how the text begins.");
   });

@@ -47,12 +47,12 @@ describe("turnwright create", () => {
     expect(readFileSync(join(app, ".gitignore"), "utf8")).toContain(".env\n");
   });
 
-  it("all templates choose the model in the same way", () => {
+  it("uses the same code to choose the model in all templates", () => {
     const texts = names.map((name) => readFileSync(`examples/create/${name}/src/model.ts`, "utf8"));
     expect(new Set(texts).size).toBe(1);
   });
 
-  it("the README.md of each template names only existing pages and files", () => {
+  it("writes a README.md that names only existing pages and files, for each template", () => {
     for (const name of names) {
       const text = readFileSync(`examples/create/${name}/README.md`, "utf8");
       const pages = Array.from(text.matchAll(/node_modules\/turnwright\/([\w/-]+\.md)/g), ([, page = ""]) => page);
@@ -62,14 +62,14 @@ describe("turnwright create", () => {
     }
   });
 
-  it("uses the template's name for the folder, and suggests the package manager in use", async () => {
+  it("names the folder after the template, and suggests the package manager in use", async () => {
     const folder = makeCliFolder();
     const { out } = await runCommand(folder, ["create", "bot"], { env: { npm_config_user_agent: "pnpm/10.1.0 npm/? node/v22" } });
     expect(out.join("\n")).toContain("cd bot && pnpm install && pnpm start");
     expect(readJson<Manifest>(join(folder, "bot/package.json")).name).toBe("bot");
   });
 
-  it("writes into an empty repository under a name that differs from the folder's", async () => {
+  it("writes a project into an empty repository, with a package name that differs from the folder's name", async () => {
     const folder = makeCliFolder();
     mkdirSync(join(folder, ".git"));
     const { exitCode, out } = await runCommand(folder, ["create", "bot", ".", "--name", "@me/helper"]);
@@ -77,7 +77,7 @@ describe("turnwright create", () => {
     expect(readJson<Manifest>(join(folder, "package.json")).name).toBe("@me/helper");
   });
 
-  it("asks for the template at a terminal", async () => {
+  it("asks for a missing template in a terminal", async () => {
     const folder = makeCliFolder();
     const { exitCode, out } = await runCommand(folder, ["create"], { ask: async () => " tool-tests " });
     expect(exitCode).toBe(0);

@@ -131,7 +131,7 @@ describe("turnwright eval", () => {
     ).toEqual([["refund", 3]]);
   });
 
-  it("continues with --resume after a limit, and adds trials", async () => {
+  it("with --resume, continues after a limit was reached, and adds trials", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "hello", calls: [], ok: true }]' });
     takeRuns();
@@ -150,7 +150,7 @@ describe("turnwright eval", () => {
     expect(readReport(folder)).toMatchObject({ resumed: 2, totals: { passed: 4, costUSD: 2 } });
   });
 
-  it("replays kept trials at no cost, and continues from a given iteration", async () => {
+  it("replays kept trials at no cost, and continues a trial from a given iteration", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "refund", calls: ["refund"], ok: [2] }, { id: "hello", calls: [], ok: false }]' });
     await runCommand(folder, ["eval", "--trials", "2"]);
@@ -200,7 +200,7 @@ describe("turnwright eval", () => {
     expect(readFileSync(join(folder, "node/hello-1.test.mjs"), "utf8")).toContain('import { it } from "node:test";');
   });
 
-  it("compares with a commit in a temporary worktree, and removes the worktree", async () => {
+  it("with --against, compares with a commit in a temporary worktree, and then removes the worktree", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\nnode_modules\n");
@@ -237,7 +237,7 @@ describe("turnwright eval", () => {
     expect(tolerant.exitCode).toBe(0);
   });
 
-  it("stops on a signal both while running the other version and while running its own trials", async () => {
+  it("with --against, stops on a signal during the trials of either version", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\n");
@@ -261,7 +261,7 @@ describe("turnwright eval", () => {
     expect([git(folder, "worktree", "list").trim().split("\n").length, readdirSync(temporary)]).toEqual([1, []]);
   });
 
-  it("compares with a stored baseline after the baseline was moved", async () => {
+  it("compares with a stored baseline after the baseline's folder was moved", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     await runCommand(folder, ["eval", "--keep", "all", "--directory", "first/evals", "--save-baseline", "first/base.json"]);
@@ -317,7 +317,7 @@ describe("turnwright eval", () => {
     );
   });
 
-  it("fails if no case could be compared, or if its own trials had errors", async () => {
+  it("fails if no case could be compared, or if the current version's trials had errors", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { file: "bad.eval.mjs", more: 'setup() { throw new Error("no key"); },' });
     writeAgent(folder);
@@ -353,7 +353,7 @@ describe("turnwright eval", () => {
     expect([exitCode, readReport(folder).ended]).toEqual([1, "max-cost"]);
   });
 
-  it("stops early with and without a given certainty", async () => {
+  it("with --stop-early, stops early with and without a given certainty", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "a", calls: [], ok: false }]', more: "passRate: 0.9" });
     const trialsWith = async (...args: readonly string[]): Promise<number> => {

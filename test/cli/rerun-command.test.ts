@@ -125,7 +125,7 @@ describe("turnwright rerun", () => {
     expect(existsSync(join(folder, "new.jsonl"))).toBe(false);
   });
 
-  it.skipIf(process.platform === "win32")("prints a comparison command whose file names are quoted for a shell", async () => {
+  it.skipIf(process.platform === "win32")("prints a comparison command with file names quoted for the shell", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
     writeModule(folder, answer);

@@ -36,11 +36,11 @@ if (process.argv[2] === "wait") setInterval(() => {}, 1_000); else process.exitC
     return { exitCode, notes };
   };
 
-  it("passes on the other process's exit code and notes", async () => {
+  it("returns the started process's exit code, and passes on its error output", async () => {
     expect(await start(new AbortController().signal)).toEqual({ exitCode: 3, notes: ["first", "go,--xtrueyes"] });
   });
 
-  it("ends the other process when the signal is aborted", async () => {
+  it("ends the started process when the signal is aborted", async () => {
     expect(await start(AbortSignal.abort())).toEqual({ exitCode: 1, notes: [] });
   });
 });

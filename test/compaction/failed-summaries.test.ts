@@ -25,7 +25,7 @@ describe("compactMessages without a usable summary", () => {
     expect(end).toMatchObject({ outcome: "failed", error: { message: expect.stringContaining(why) as string } });
   });
 
-  it("requests the next summary after the context has grown by a tenth", async () => {
+  it("requests another summary only after the context has grown by a tenth", async () => {
     const { summaries, result } = start({ calls: 9, summary: () => text("") }, { when: 3_500, keep: 1_500 });
     await result;
     // The context grows by 1,000 tokens in each iteration, so a summary is tried at 4,000 tokens, at 5,000 tokens and so on.

@@ -25,7 +25,7 @@ async function summariesOf(messages: readonly Message[], script: readonly MockMe
   return summaries;
 }
 
-describe("compactMessages in a window of 128,000 tokens", () => {
+describe("compactMessages with a context window of 128,000 tokens", () => {
   it.for<[what: string, messages: readonly Message[], script: readonly MockMessage[]]>([
     [
       "a 600 kB PDF in a message",
@@ -48,7 +48,7 @@ describe("compactMessages in a window of 128,000 tokens", () => {
         [toolCall("read"), unknown],
       ],
     ],
-  ])("writes no summary because of %s", async ([, messages, script]) => {
+  ])("requests no summary because of %s", async ([, messages, script]) => {
     expect(await summariesOf(messages, script)).toEqual([]);
   });
 });

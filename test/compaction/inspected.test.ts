@@ -105,27 +105,30 @@ describe("a run with a compaction", () => {
     expect(compareTotals(run, run).left.tokens).toBe(tokens);
   });
 
-  it.for(["log", "journal"] as const)("shows the compaction and the summary on a page made from the %s", async (source) => {
-    const { files } = await watch();
-    const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
-    const [run] = parseRunLog(text).runs;
-    const tree = buildTree(run as LoggedRun);
-    const rows = buildRows(tree);
-    const at = rows.findIndex(({ kind }) => kind === "compaction");
-    expect(rows.slice(at - 2, at + 2).map(({ label, note }) => [label, note])).toEqual([
-      ["i3", ""],
-      ["search", ""],
-      ["compaction", "4,185 to 1,141 tokens"],
-      ["i4", ""],
-    ]);
-    const titles = tree.entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
-    expect(titles.filter((title) => /ompaction|ummary/.test(title))).toEqual([
-      `${rows[at]?.entryKey}: Compaction: the context is nearly full`,
-      expect.stringContaining("A summary replaces old messages, 4,185 to 1,141 tokens"),
-      "i4/message/0: Summary of old messages",
-    ]);
-    expect(titles.filter((title) => title.includes("added to the request"))).toEqual([]);
-  });
+  it.for(["log", "journal"] as const)(
+    "shows the compaction and the summary on an inspect page made from the %s",
+    async (source) => {
+      const { files } = await watch();
+      const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
+      const [run] = parseRunLog(text).runs;
+      const tree = buildTree(run as LoggedRun);
+      const rows = buildRows(tree);
+      const at = rows.findIndex(({ kind }) => kind === "compaction");
+      expect(rows.slice(at - 2, at + 2).map(({ label, note }) => [label, note])).toEqual([
+        ["i3", ""],
+        ["search", ""],
+        ["compaction", "4,185 to 1,141 tokens"],
+        ["i4", ""],
+      ]);
+      const titles = tree.entries.map((entry) => `${entry.key}: ${titleOf(entry)}`);
+      expect(titles.filter((title) => /ompaction|ummary/.test(title))).toEqual([
+        `${rows[at]?.entryKey}: Compaction: the context is nearly full`,
+        expect.stringContaining("A summary replaces old messages, 4,185 to 1,141 tokens"),
+        "i4/message/0: Summary of old messages",
+      ]);
+      expect(titles.filter((title) => title.includes("added to the request"))).toEqual([]);
+    },
+  );
 
   it('gives "messages-compacted" as the cause of the next cache break', async () => {
     const { run } = await watch();

@@ -60,7 +60,7 @@ describe("compactMessages", () => {
     expect(last.slice(0, 2)).toEqual(["user In Celsius.", "summary: Short."]);
   });
 
-  it("halves a part of the conversation and sends it again if the service refuses the part as too long", async () => {
+  it("splits a part of the conversation in half and tries again if the service refuses the part as too long", async () => {
     const parts: number[] = [];
     const provider = createMockProvider((request) => {
       if (request.purpose !== "summary") return text("Done.");

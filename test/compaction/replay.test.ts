@@ -21,7 +21,7 @@ describe("a resumed run that began with compactMessages", () => {
   it.for([
     ["a nearly full context", rules, undefined],
     ["a refused request", {}, 7],
-  ] as const)("after %s, sends the same requests whichever record it crashed at", async ([, compaction, limit]) => {
+  ] as const)("after %s, sends the same requests, no matter at which record it crashed", async ([, compaction, limit]) => {
     const refuse = ({ messages }: { readonly messages: readonly Message[] }) =>
       limit !== undefined && messages.length > limit ? tooLong : undefined;
     const whole = start({ calls: 5, refuse }, compaction);

@@ -19,7 +19,7 @@ function textOf(message: Message | undefined): string {
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
-describe("createConversation with waitMs", () => {
+describe("createConversation with several runs at a time", () => {
   const open = (waitMs?: number) => {
     const clock = createTestClock();
     const provider = createMockProvider(({ messages }) => [wait(1_000), text(`re ${textOf(messages.at(-1))}`)]);
@@ -59,7 +59,7 @@ describe("createConversation with waitMs", () => {
     await expect(first).resolves.toMatchObject({ text: "re 1" });
   });
 
-  it("still refuses a run after the reader of an earlier refused stream has left", async () => {
+  it("still refuses a second run after the reader of an earlier refused stream has stopped reading", async () => {
     const { clock, conversation } = open();
     const first = conversation.send("1");
     await clock.flush();
@@ -75,7 +75,7 @@ describe("createConversation with waitMs", () => {
     expect([failure, await third]).toMatchObject([{ code: "conversation-busy" }, { code: "conversation-busy" }]);
   });
 
-  it("waits for a run that is being stopped, even if another call has given up waiting", async () => {
+  it("waits for a run that is being stopped, even if another call has given up waiting for that run", async () => {
     const clock = createTestClock();
     const cleanUp = defineTool({
       name: "clean_up",
@@ -103,7 +103,7 @@ describe("createConversation with waitMs", () => {
   });
 
   it.each(["stop", "kill"] as const)(
-    "starts a run after control.%s() when the stopped run has ended, without waitMs",
+    "without waitMs, starts a run after control.%s() once the stopped run has ended",
     async (verb) => {
       const clock = createTestClock();
       const provider = createMockProvider(({ messages }) => [wait(1_000), text(`re ${textOf(messages.at(-1))}`)]);

@@ -44,7 +44,7 @@ function open(failing: Failing) {
 
 const textIn = (error: unknown): string => (error as { readonly result: LoopResult }).result.text;
 
-it("a message refused by an input check leaves the conversation even if the end of its run was not stored", async () => {
+it("a message refused by an input check is removed from the conversation even if the end of the message's run was not stored", async () => {
   let away = true;
   const clock = createTestClock();
   const store = createFailing({ isAway: () => away });
@@ -66,7 +66,7 @@ it("a message refused by an input check leaves the conversation even if the end 
   expect((await conversation.messages()).map(({ role }) => role)).toEqual(["user", "assistant"]);
 });
 
-describe("a conversation whose store fails when a run ends", () => {
+describe("conversation.send() with a store that fails when the run ends", () => {
   it("stores the answer later, while the lease is still valid", async () => {
     let away = true;
     const { clock, conversation } = open({ isAway: () => away, lost: new AbortController().signal });
@@ -78,7 +78,7 @@ describe("a conversation whose store fails when a run ends", () => {
     expect(await conversation.messages()).toHaveLength(2);
   });
 
-  it("rejects with the result if a store without leases keeps failing", async () => {
+  it("rejects with an error that has the result if a store without leases keeps failing", async () => {
     const { clock, conversation } = open({ isAway: () => true });
     const sent = conversation.send("Pay.").catch((error: unknown) => error);
     await clock.advance(5_000);
@@ -89,7 +89,7 @@ describe("a conversation whose store fails when a run ends", () => {
   it.each<[string, unknown]>([
     ["a frozen error", Object.freeze(new Error("The database is full."))],
     ["a string", "full"],
-  ])("rejects with the result if a store throws %s", async (_name, error) => {
+  ])("rejects with an error that has the result if the store throws %s", async (_name, error) => {
     const { clock, conversation } = open({ isAway: () => true, error });
     const sent = conversation.send("Pay.").catch((thrown: unknown) => thrown);
     await clock.advance(5_000);
@@ -100,7 +100,7 @@ describe("a conversation whose store fails when a run ends", () => {
     expect(textIn(await sent)).toBe("Paid.");
   });
 
-  it("rejects with the result when the lease is lost", async () => {
+  it("rejects with an error that has the result when the lease is lost", async () => {
     const lost = new AbortController();
     const { clock, conversation } = open({ isAway: () => true, lost: lost.signal });
     const sent = conversation.send("Pay.").catch((error: unknown) => error);

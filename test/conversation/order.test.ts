@@ -42,7 +42,7 @@ describe.each<[string, () => ConversationStore]>([
   });
 });
 
-it("conversation.send() removes a call that gives up waiting from the queue, and serves the others", async () => {
+it("conversation.send() removes a call from the queue after waitMs, and answers the other messages", async () => {
   const clock = createTestClock();
   const answered: unknown[] = [];
   const provider = createMockProvider(({ messages }) => {

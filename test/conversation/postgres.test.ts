@@ -113,7 +113,7 @@ describe("postgresConversationStore", () => {
     );
   });
 
-  it("journal: a plain run rejects if another process takes it over, and continues there", async () => {
+  it("lets another process continue a run with the same journal, and makes the run in the first process reject", async () => {
     const bank = new EventEmitter();
     const started = once(bank, "asked");
     const pay = defineTool({

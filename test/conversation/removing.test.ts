@@ -43,7 +43,7 @@ async function findRecorded(store: BuiltInConversationStore, runIds: readonly st
   return recorded;
 }
 
-it.each(stores)("conversation.remove() removes the journals in a %s without the journal option", async (_name, open) => {
+it.each(stores)("conversation.remove() without the journal option removes the journals in a %s", async (_name, open) => {
   const store = open();
   const told = createConversation({ id: "chat-17", store, journal: store.journal, keepRuns: 9, options });
   const runIds = [(await told.send("Is it on?")).runId, (await told.send("And now?")).runId];
@@ -59,7 +59,7 @@ it.each(stores)("conversation.remove() removes the journals in a %s without the 
   expect([await untold.messages(), await untold.remove()]).toEqual([[], "unknown"]);
 });
 
-it("conversation.remove() removes journals elsewhere with removeJournal, and those in the store too", async () => {
+it("conversation.remove() with removeJournal removes journals outside the store as well as those in the store", async () => {
   const store = memoryConversationStore();
   const { runId } = await createConversation({ id: "chat-17", store, journal: store.journal, options }).send("Is it on?");
   const removed: string[] = [];
@@ -68,7 +68,7 @@ it("conversation.remove() removes journals elsewhere with removeJournal, and tho
   expect([removed, await findRecorded(store, [runId])]).toEqual([[runId], []]);
 });
 
-it("a conversation removes the store's journals that its own function wraps", async () => {
+it("a conversation removes the store's journals even if its `journal` option wraps them", async () => {
   const store = memoryConversationStore();
   const journal = (runId: string) => ({ ...store.journal(runId) });
   const conversation = createConversation({ id: "chat-17", store, journal, options });

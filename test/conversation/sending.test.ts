@@ -214,7 +214,7 @@ describe("conversation.send() after a stop", () => {
         new Promise((resolve) => signal.addEventListener("abort", () => clock.setTimeout(() => resolve("clean"), 300))),
     });
 
-  it.each(["leaving the stream", "aborting the signal"])("waits for the end of the run after %s", async (how) => {
+  it.each(["leaving the stream", "aborting the signal"])("waits for the end of the stopped run after %s", async (how) => {
     const clock = createTestClock();
     const { conversation, another } = open([toolCall("dig"), text("At noon.")], {}, { clock, tools: [cleaning(clock)] });
     const stop = new AbortController();

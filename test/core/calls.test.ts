@@ -94,7 +94,7 @@ describe("the `answers` option", () => {
     expect([[...journal.keys()], ran]).toEqual([before, []]);
   });
 
-  it("is refused for a nested call if the result does not fit, even if a tool catches the error", async () => {
+  it("is refused for a nested call if the result does not match the tool's schema, even if a tool catches the error", async () => {
     const inner = { messages, provider: scripted([toolCall("later")]), tools: [later] };
     const team = tool(
       "team",
@@ -115,7 +115,7 @@ describe("the `answers` option", () => {
     expect((await run({ answers: fits })).messages.at(-2)).toMatchObject({ results: [{ result: "Done." }] });
   });
 
-  it("may repeat a used answer, but is refused if the answer differs", async () => {
+  it("may repeat an answer that was already used, but is refused if the repeated answer differs", async () => {
     const { run } = setUp([later], [toolCall("later")]);
     const answers = { call_i0_0: { kind: "result", result: { made: 1 } } } as const;
     await run();
@@ -140,7 +140,7 @@ describe("a tool that changes while its run is suspended", () => {
   const asks = { middleware: [approve(() => ({ kind: "ask" }))] };
   const stricter = { inputSchema: { type: "object", required: ["to"] } };
 
-  it("waits again under a different id, and does not accept an answer for the tool that was shown before", async () => {
+  it("waits for approval again under a different id, and ignores an approval of the old version", async () => {
     ran.length = 0;
     const { run } = setUp([make("old")], [toolCall("pay")]);
     await run(asks);
@@ -155,7 +155,7 @@ describe("a tool that changes while its run is suspended", () => {
     expect((await run({ ...asks, tools: [make("newest")] })).text).toBe("Done.");
   });
 
-  it("still needs approval even if the tool or the middleware no longer asks for it", async () => {
+  it("still needs approval even if its new version or the middleware no longer requires approval", async () => {
     ran.length = 0;
     const { run } = setUp([make("pay", { needsApproval: true })], [toolCall("pay")]);
     await run();
@@ -165,7 +165,7 @@ describe("a tool that changes while its run is suspended", () => {
     expect([(await asked.run({ middleware: [approve()] })).status, ran]).toEqual(["suspended", []]);
   });
 
-  it("rejects the run if an open call no longer fits its tool, unless allowToolChange allows it", async () => {
+  it("makes the run reject if an unfinished call no longer matches the tool's schema, unless allowToolChange allows the change", async () => {
     ran.length = 0;
     const { journal, records, run } = setUp([make("pay")], [toolCall("pay")]);
     await run();
@@ -192,7 +192,7 @@ describe("a message's calls", () => {
   it.each([
     { calls: ["held", "first", "slow"], maxToolCalls: 2, outcomes: ["completed", "completed", "limit"] },
     { calls: ["slow", "first", "held"], maxToolCalls: 3, outcomes: ["completed", "completed", "completed"] },
-  ])("keep their places in limits.maxToolCalls while middleware holds one back: $calls", async (row) => {
+  ])("count toward limits.maxToolCalls in message order even while middleware delays one of them: $calls", async (row) => {
     let release = (): void => {};
     const firstEnded = new Promise<void>((resolve) => (release = resolve));
     const hold: Middleware = {
@@ -213,7 +213,7 @@ describe("a message's calls", () => {
     expect(outcomesOf(result)).toEqual(row.outcomes);
   });
 
-  it("never overtake a sequential call that a waiting call holds back", async () => {
+  it("never start before an earlier sequential call that a waiting call delays", async () => {
     const ran: string[] = [];
     const note = (name: string, traits: object = {}): Tool => tool(name, () => void ran.push(name), traits);
     const tools = [note("ask", { needsApproval: true }), note("look"), note("alone", { sequential: true }), note("last")];
@@ -238,7 +238,7 @@ describe("ask", () => {
   const schema = z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city") });
   const book = tool("book", async (_, context) => ask(context, { question: "Which city?", schema } as never), { durable: true });
 
-  it("asks again with the issues if an answer breaks a rule in its schema", async () => {
+  it("asks again and includes the validation issues if an answer breaks a rule of the schema", async () => {
     const { run } = setUp([book], [toolCall("book")]);
     await run();
     const answerWith = (city: string): object => ({ kind: "result", result: { city } });
@@ -248,7 +248,7 @@ describe("ask", () => {
     expect(third.messages.at(-2)).toMatchObject({ results: [{ result: { city: "Oslo" } }] });
   });
 
-  it("with wait: true, takes the answer from control.answer, and a resumed run keeps it", async () => {
+  it("with wait: true, takes the answer from control.answer(), and keeps the answer in a resumed run", async () => {
     const control = createLoopControl();
     const { emitter } = recordEvents();
     emitter.on("question-asked", ({ id }) => void control.answer(id, { kind: "result", result: "Oslo" }));
@@ -305,7 +305,7 @@ describe("an agent tool", () => {
     expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
   });
 
-  it("returns a stopped nested run's unsent messages, even in a replay", async () => {
+  it("returns a stopped nested run's undelivered messages, even in a replay", async () => {
     const control = createLoopControl();
     control.steer("Hurry.");
     control.stop();

@@ -24,39 +24,42 @@ it.for<[what: string, mayAsk: (at: CallAt) => boolean, traits: object]>([
   ["because it checks at.isOver", (at) => !at.isOver, {}],
   ["because it checks at.isOver, with a durable tool", (at) => !at.isOver, { durable: true }],
   ["because it no longer waits", () => asks, {}],
-])("a call whose wait was stopped never runs, even if its middleware calls next later: %s", async ([, mayAsk, traits]) => {
-  asks = true;
-  const own: Middleware = {
-    name: "own",
-    call: async (call, next, at) => {
-      if (mayAsk(at)) await at.wait("permission", {});
-      return next(call);
-    },
-  };
-  const { run, paid, journal } = createProgram(traits);
-  const middleware = [own];
-  expect((await run({ middleware })).status).toBe("suspended");
-  const control = createLoopControl();
-  const told = recordEvents();
-  const running = run({ middleware, control, events: told.emitter });
-  control.stop();
-  const stopped = await running;
-  expect([stopped.reason.kind, journal.keys().at(-1)]).toEqual(["stopped", "i0/next"]);
-  asks = false;
-  const before = [...journal.keys()];
-  const replayed = recordEvents();
-  const again = await run({ middleware, events: replayed.emitter });
-  expect([paid, journal.keys(), again.reason, again.messages]).toEqual([[], before, stopped.reason, stopped.messages]);
-  const outcomes = (of: typeof told.of): unknown => of("tool-end").map(({ outcome }) => outcome);
-  expect([outcomes(told.of), outcomes(replayed.of)]).toEqual([["not-run"], ["not-run"]]);
-});
+])(
+  "a call whose run was stopped during the call's wait never runs, even if middleware later calls next(): %s",
+  async ([, mayAsk, traits]) => {
+    asks = true;
+    const own: Middleware = {
+      name: "own",
+      call: async (call, next, at) => {
+        if (mayAsk(at)) await at.wait("permission", {});
+        return next(call);
+      },
+    };
+    const { run, paid, journal } = createProgram(traits);
+    const middleware = [own];
+    expect((await run({ middleware })).status).toBe("suspended");
+    const control = createLoopControl();
+    const told = recordEvents();
+    const running = run({ middleware, control, events: told.emitter });
+    control.stop();
+    const stopped = await running;
+    expect([stopped.reason.kind, journal.keys().at(-1)]).toEqual(["stopped", "i0/next"]);
+    asks = false;
+    const before = [...journal.keys()];
+    const replayed = recordEvents();
+    const again = await run({ middleware, events: replayed.emitter });
+    expect([paid, journal.keys(), again.reason, again.messages]).toEqual([[], before, stopped.reason, stopped.messages]);
+    const outcomes = (of: typeof told.of): unknown => of("tool-end").map(({ outcome }) => outcome);
+    expect([outcomes(told.of), outcomes(replayed.of)]).toEqual([["not-run"], ["not-run"]]);
+  },
+);
 
 it.for<[where: string, own: Omit<Middleware, "name">, more: object]>([
   ["request", { request: async (request, next, at) => (await ask(at, at.state.iteration === 1), next(request)) }, {}],
   ["afterCalls", { afterCalls: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd", { beforeEnd: async (_, at) => ask(at, true) }, {}],
   ["beforeEnd at a limit", { beforeEnd: async (_, at) => ask(at, true) }, { limits: { maxIterations: 1 } }],
-])("a wait that begins after the calls accepts its answer: %s", async ([, own, more]) => {
+])("a middleware wait that begins after the iteration's calls accepts an answer: %s", async ([, own, more]) => {
   const { run } = createProgram();
   const middleware: Middleware[] = [{ name: "own", ...own }];
   const first = await run({ middleware, ...more });

@@ -32,7 +32,7 @@ async function runAndReplay(script: MockScript, create: () => readonly Middlewar
 }
 
 describe("middleware around calls", () => {
-  it("processes a result once, and counts its extraction's usage", async () => {
+  it("processes a result once, and counts the usage of the extraction", async () => {
     let asked = 0;
     const extract = () => {
       asked += 1;
@@ -53,7 +53,7 @@ describe("middleware around calls", () => {
     ]);
   });
 
-  it("blocks the tools that the gate does not allow, and retains an allowed tool once", async () => {
+  it("blocks the tools that the gate does not allow, and calls `retain` once for an allowed tool", async () => {
     const retained: string[] = [];
     const create = () => [gateTools({ active: true, allowedNames: ["look"], retain: (name) => void retained.push(name) })];
     const { calls } = await runAndReplay([[toolCall("look"), toolCall("other")], text("Done.")], create);
@@ -65,7 +65,7 @@ describe("middleware that ends a run", () => {
   const looking: MockScript = ({ toolChoice }) =>
     toolChoice === "none" ? [text("In short."), spent] : [text("Hm."), toolCall("look"), spent];
 
-  it("warns the model about a loop after the results, and stops the run later", async () => {
+  it("with detectLoops, warns the model about a loop or ends the run, depending on `action`", async () => {
     const warned = await runAndReplay(
       ({ iteration }) => (iteration < 2 ? [toolCall("look")] : [text("Done.")]),
       () => [detectLoops({ threshold: 2, action: "inject-warning" })],
@@ -91,7 +91,7 @@ describe("middleware that ends a run", () => {
     expect(events.filter(({ type }) => type === "loop-detected")).toMatchObject([{ iteration: 2, count: 3, action: "stop" }]);
   });
 
-  it("keeps a reserve for the final answer", async () => {
+  it("reserves tokens for the final answer", async () => {
     const create = () => [finalAnswer({ reserve: { tokens: 10 } })];
     const result = await runAndReplay(looking, create, { limits: { maxTokens: 40 } });
     expect([result.reason.kind, result.text, result.finalAnswer, result.usage.totalTokens]).toEqual([
@@ -102,7 +102,7 @@ describe("middleware that ends a run", () => {
     ]);
   });
 
-  it("calls onIteration before a tool ends the turn", async () => {
+  it("calls onIteration before a tool with requiresFollowUp: false ends the run", async () => {
     const end = defineTool({ ...look, requiresFollowUp: false });
     const create = () => [onIteration(() => ({ abort: true, reason: "Enough." })), preToolText()];
     const { reason } = await runAndReplay(looking, create, { tools: [end] });
@@ -111,7 +111,7 @@ describe("middleware that ends a run", () => {
   });
 });
 
-describe("handOff", () => {
+describe("createHandoffs", () => {
   const agents = createHandoffs({
     start: "triage",
     maxHandoffs: 1,
@@ -121,7 +121,7 @@ describe("handOff", () => {
     },
   });
 
-  it("sends each request as the current agent, and ends the run at the cap", async () => {
+  it("sends each request as the current agent, and ends the run after more than maxHandoffs handoffs", async () => {
     const script = [[toolCall("transfer_to_billing", {})], [toolCall("transfer_to_triage", {})]];
     const provider = createMockProvider(script);
     const journal = recordSteps();

@@ -124,7 +124,7 @@ test("fileJournal: another process continues after kill -9 between two writes", 
   }
 });
 
-test("fileJournal: a second process gets journal-locked while the first one is alive", async () => {
+test('fileJournal: a second process gets the error "journal-locked" while the first one is alive', async () => {
   const path = pathIn(makeFolder());
   const writer = await startWriter();
   expect(await writer.open(path)).toBe("open");

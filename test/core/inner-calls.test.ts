@@ -79,7 +79,7 @@ describe("an inner call that ends the run", () => {
     ["its tool fails fatally", "breaks", [], broken],
     ["it is made by an inner call", "manages", [ending], enough],
     ["middleware made it", "mail", [around], broken],
-  ])("ends it even if the error is caught: %s", async ([, name, middleware, reason]) => {
+  ])("ends the run even if the calling tool catches the error: %s", async ([, name, middleware, reason]) => {
     const { run } = setUp(middleware);
     const journal = memoryJournal();
     const result = await run(name, journal);
@@ -116,7 +116,7 @@ describe("an inner call whose tool runs an agent", () => {
     return (journal = memoryJournal()) => runToolLoop({ provider, tools: [agent, asks], messages, journal, runId: "r" });
   }
 
-  it("suspends the run if the agent is drained, and continues later", async () => {
+  it("suspends the run if the agent's run is drained, and continues later", async () => {
     const run = setUpAgent("drain");
     const { status, reason, journal } = await run();
     expect([status, reason]).toEqual(["suspended", { kind: "drained" }]);
@@ -124,7 +124,7 @@ describe("an inner call whose tool runs an agent", () => {
     expect([said, calls.map(({ outcome }) => outcome)]).toEqual(["Done.", ["completed"]]);
   });
 
-  it("hands the agent's unsent messages to the caller, even in a replay", async () => {
+  it("returns the agent's undelivered messages to the caller, even in a replay", async () => {
     const run = setUpAgent("stop");
     const undelivered = [{ role: "user", content: "Hurry." }];
     const journal = memoryJournal();

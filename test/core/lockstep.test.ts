@@ -39,7 +39,7 @@ const delay: Delay = () =>
 const programs = Number(process.env["PROGRAMS"] ?? 10);
 
 test.each(Array.from({ length: programs }, (_, index) => index + 1))(
-  "inLockstep: program %i submits the same waves of steps in each execution",
+  "inLockstep: program %i submits the same groups of steps in each execution",
   async (seed) => {
     const program = createProgram(seed + 50_000, delay);
     const log: LoggedStep[] = [];

@@ -69,7 +69,7 @@ it.for([
   ["deferTools", "contextRestarts"],
   ["deferTools", "prepareIteration"],
   ["approve", "guardrails"],
-] as const)("%s before %s is refused", async ([first, second]) => {
+] as const)("runToolLoop: refuses the middleware %s before %s", async ([first, second]) => {
   const wrong = run([made[first](), made.onIteration(), made[second]()]);
   await expect(wrong).rejects.toMatchObject({ code: "invalid-option", details: { option: "middleware" } });
   await expect(run([made[second](), made.onIteration(), made[first]()])).resolves.toBe("completed");

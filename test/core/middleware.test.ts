@@ -57,7 +57,7 @@ describe("approve", () => {
     expect((await run({ tools: [pay] })).status).toBe("suspended");
   });
 
-  it("refuses an answer that nothing is waiting for, before any request", async () => {
+  it("refuses an answer that no call is waiting for, before any request is sent", async () => {
     const { provider, run } = setUp([approve(() => ({ kind: "ask" }))]);
     await expect(run({ answers: { call_9: { kind: "approve" } } })).rejects.toMatchObject({ code: "unknown-decision" });
     expect(provider.calls).toBe(0);
@@ -83,7 +83,7 @@ describe("a tool with needsApproval", () => {
 });
 
 describe("the `ends` hook", () => {
-  it.for([1, 2])("does not end a resumed run during recorded work, with %i recorded steps of the calls", async (kept) => {
+  it.for([1, 2])("does not end a resumed run while recorded work is replayed (recorded call steps: %i)", async (kept) => {
     let isEnded = false;
     const ending = { status: "error", reason: { kind: "loop-detected", toolName: "pay", count: 1 } } as const;
     const ends: Middleware = {
@@ -104,8 +104,8 @@ describe("the `ends` hook", () => {
   });
 });
 
-describe("the functions between iterations", () => {
-  it("end the run if onIteration requests it, and keep the calls", async () => {
+describe("the hooks between iterations", () => {
+  it("end the run if onIteration requests it, and keep the iteration's calls", async () => {
     const { paid, run } = setUp([onIteration(() => ({ abort: true, reason: "Enough." }))]);
     const { reason, iterations } = await run();
     expect([reason, iterations, paid.length]).toEqual([{ kind: "iteration-abort", reason: "Enough." }, 1, 1]);

@@ -15,7 +15,7 @@ const start: Start = async (execution) => {
   }
 };
 
-test("permissions and quotas as middleware survive if the process is killed at every fifth point", async () => {
+test("a run with permission and quota middleware survives a kill of its process at every fifth point", async () => {
   const points = await checkRun(start);
   expect(points).toBeGreaterThan(100);
   for (let killAt = 1; killAt <= points; killAt += 5) await checkRun(start, killAt);

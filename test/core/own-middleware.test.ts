@@ -54,7 +54,7 @@ function createProgram({ middleware, calls = 1, description = "Pays", traits = {
   return { run, paid, provider, clock, journal };
 }
 
-describe("a hook that waits for its own promise", () => {
+describe("a hook that waits for a promise of its own", () => {
   it.for<[hook: string, own: Omit<Middleware, "name">]>([
     ["call", { call: never }],
     ["execute", { execute: never }],
@@ -78,7 +78,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("names the hook that waits, not the hook that surrounds it", async () => {
+  it("is named in the error instead of the hook around it", async () => {
     const around = (name: string): Middleware => ({ name, call: (call, next) => next(call) });
     const { run, clock } = createProgram({ middleware: [around("outer"), { name: "own", call: never }, around("inner")] });
     const running = run();
@@ -132,7 +132,7 @@ describe("a hook that waits for its own promise", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("ends the run if a second call shares the first call's question", async () => {
+  it("ends the run if two calls wait for the same at.wait() promise", async () => {
     let asked: Promise<unknown> | undefined;
     const shared: Middleware = {
       name: "shared",
@@ -147,7 +147,7 @@ describe("a hook that waits for its own promise", () => {
     expect([(await running).reason, paid]).toEqual([expect.objectContaining({ kind: "hook-failed", hook: "shared.call" }), []]);
   });
 
-  it("may wait for another call in the message, and time in steps and tools does not count toward callbackMs", async () => {
+  it("may wait for another call in the message, and does not spend callbackMs while steps and tools run", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     let first: ReturnType<CallNext> | undefined;
@@ -169,8 +169,8 @@ describe("a hook that waits for its own promise", () => {
   });
 });
 
-describe("a middleware around tools", () => {
-  it.for(["call", "execute"])("sees only calls that the model, the gate and the limits allow: %s", async (hook) => {
+describe("middleware around tools", () => {
+  it.for(["call", "execute"])("sees only valid calls that the gate and the limits allow: %s", async (hook) => {
     const seen: unknown[] = [];
     const counts: Middleware = { name: "counts", [hook]: (call: ToolCall, next: CallNext) => (seen.push(call.args), next(call)) };
     const provider = createMockProvider(({ messages: said }) =>
@@ -190,7 +190,7 @@ describe("a middleware around tools", () => {
   });
 });
 
-describe("a step body that never settles", () => {
+describe("a journal step whose function never settles", () => {
   const stuck: readonly (readonly [where: string, own: Omit<Middleware, "name">])[] = [
     ["call", { call: (_call, _next, at) => at.step("stuck", never) }],
     ["execute", { execute: (_call, _next, at) => at.step("stuck", never) }],
@@ -235,8 +235,8 @@ const ask = (hook: "call" | "execute", options: object = {}): Middleware => ({
   },
 });
 
-describe.each(["call", "execute"] as const)("a middleware wait in %s", (hook) => {
-  it("is shown with its kind, its details and its call", async () => {
+describe.each(["call", "execute"] as const)("a middleware wait in the `%s` hook", (hook) => {
+  it("is listed in the result with its kind, its details and its call", async () => {
     const { run, journal } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
     const { reason } = await run();
     const shown = {
@@ -254,14 +254,14 @@ describe.each(["call", "execute"] as const)("a middleware wait in %s", (hook) =>
     expect(pendingCalls).toMatchObject([pending]);
   });
 
-  it("accepts an answer with its own kind", async () => {
+  it("accepts an answer object whose `kind` is defined by the wait's schema", async () => {
     const schema = z.object({ kind: z.literal("once") }).transform(() => "yes");
     const { run } = createProgram({ middleware: [ask(hook, { schema })] });
     await run();
     expect((await run({ answers: { call_i0_0: { kind: "once" } } })).text).toBe("Done.");
   });
 
-  it("does not use an answer for a tool that has changed", async () => {
+  it("does not use an answer if the tool has changed", async () => {
     const { run, paid } = createProgram({ middleware: [ask(hook)] });
     await run();
     const second = await run({ answers: { call_i0_0: "yes" } }, "DELETES EVERYTHING");
@@ -272,7 +272,7 @@ describe.each(["call", "execute"] as const)("a middleware wait in %s", (hook) =>
     expect([third.text, paid]).toEqual(["Done.", [{ amount: 7 }]]);
   });
 
-  it("rejects an answer that does not fit its schema, and keeps waiting", async () => {
+  it("rejects an answer that does not match the wait's schema, and keeps waiting", async () => {
     const { run, paid } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
     await run();
     for (const wrong of ["nonsense", null, { kind: "approve" }]) {
@@ -333,7 +333,7 @@ describe("the answer to a wait with a schema", () => {
   });
 });
 
-describe("a store that fails once", () => {
+describe("a middleware step that fails once", () => {
   const asksStore = (read: () => string, options?: { readonly recordErrors?: boolean }): Middleware => ({
     name: "quota",
     async call(call, next, at) {
@@ -350,7 +350,7 @@ describe("a store that fails once", () => {
   });
 
   it.each([true, false])(
-    "rejects the run with recordErrors: false, and the run continues when the store works again (journal: %s)",
+    "makes the run reject with recordErrors: false, and lets the run continue after the failure (journal: %s)",
     async (isKept) => {
       const store = createStore();
       const { run, paid, journal } = createProgram({

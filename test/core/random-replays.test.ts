@@ -62,11 +62,11 @@ async function replayAll(seed: number, delay?: Delay): Promise<void> {
 const seeds = Array.from({ length: programs }, (_, index) => firstSeed + index);
 
 test.each(seeds)(
-  "resumed from any prefix of its journal, program %i ends with the same messages, and repeats nothing that had ended",
+  "program %i, resumed from any prefix of its journal, ends with the same messages and repeats nothing that had finished",
   (seed) => replayAll(seed),
 );
 
 test.each(seeds.slice(0, programs / 4))(
-  "resumed from any prefix of its journal, program %i with steps of random durations ends with the same messages",
+  "program %i with steps of random durations, resumed from any prefix of its journal, ends with the same messages",
   (seed) => replayAll(seed + 10_000, randomDelay),
 );

@@ -152,7 +152,7 @@ describe("contextRestarts", () => {
 });
 
 describe("deferTools", () => {
-  it("shows a deferred tool after the model has called it, and passes all deferred tools to searches", async () => {
+  it("shows a deferred tool after the model has called it, and makes all deferred tools searchable", async () => {
     const found: unknown[] = [];
     const find = tool("find", (_, context) => void found.push(context.findableTools?.map(({ name }) => name)), {
       findsTools: true,
@@ -173,14 +173,14 @@ describe("deferTools", () => {
 });
 
 describe("structuredOutput", () => {
-  it("asks again until the answer fits, even after a crash at any record", async () => {
+  it("asks again until the answer matches the schema, even after a crash at any record", async () => {
     const make = (): readonly Middleware[] => [structuredOutput(z.object({ n: z.number() }))];
     const { requests, result } = await playCut(make, [text("Eight."), text('{ "n": 8 }')]);
     expect([requests.length, Reflect.get(result, "output"), result.reason.kind]).toEqual([2, { n: 8 }, "answered"]);
     expect(requests[0]?.system).toContain("JSON Schema");
   });
 
-  it("ends the run if no answer fits", async () => {
+  it("ends the run if no answer matches the schema", async () => {
     const { result } = await play([structuredOutput(z.object({ n: z.number() }), { maxRetries: 1 })], [text("A."), text("B.")]);
     expect([result.reason, Reflect.get(result, "output")]).toMatchObject([{ kind: "invalid-output", attempts: 2 }, undefined]);
   });
@@ -195,7 +195,7 @@ describe("compactMessages as middleware", () => {
       return request.iteration < 4 ? toolCall("look", {}, { id: `c${request.iteration}` }) : text("Done.");
     });
 
-  it("summarizes once, replays the recorded summary, and counts it", async () => {
+  it("summarizes once, replays the recorded summary, and counts its usage", async () => {
     const journal = recordSteps();
     const asked: ModelRequest[] = [];
     const first = await play(compact(), [], { provider: summarizing(asked), tools: [look], journal });

@@ -33,7 +33,7 @@ function createModel(name: string): LoopOptions["provider"] {
 const lineOf = ({ type, path = [] }: LoopEvent): string => [...path, type].join(" ");
 
 describe("the `on` hook", () => {
-  it("gets the events of a run and its nested runs, with their path", async () => {
+  it("receives the events of a run and its nested runs, with the path of each event", async () => {
     const lines: string[] = [];
     const watcher: Middleware = { name: "watcher", pure: true, on: (event) => void lines.push(lineOf(event)) };
     await runToolLoop({ provider: createModel("nests"), messages, tools: [nests()], middleware: [watcher] });
@@ -59,7 +59,7 @@ describe("the `on` hook", () => {
     ]);
   });
 
-  it("cannot break a run: each failing watcher is reported once", async () => {
+  it("cannot break a run by throwing, and each failing hook is reported once", async () => {
     const told: string[] = [];
     const middleware: readonly Middleware[] = [
       {
@@ -101,7 +101,7 @@ function noting(lines: string[]): Middleware {
 }
 
 describe("the `registry`, `nest` and `close` hooks", () => {
-  it.for([[undefined], [true]] as const)("watch a run and the run inside its call, with durable: %s", async ([durable]) => {
+  it.for([[undefined], [true]] as const)("observe a run and the nested run in its call, with durable: %s", async ([durable]) => {
     const lines: string[] = [];
     const options = {
       provider: createModel("nests"),
@@ -133,7 +133,7 @@ describe("the `registry`, `nest` and `close` hooks", () => {
     ]);
   });
 
-  it("pass a rejected run's error to `close`, and cannot break a run", async () => {
+  it("receive a rejected run's error in `close`, and cannot break a run", async () => {
     const lines: string[] = [];
     const broken = memoryJournal();
     const journal: LoopOptions["journal"] = { ...broken, step: () => Promise.reject(new Error("full")) };

@@ -37,9 +37,13 @@ it.for<[options: object, code: string, option: string]>([
   [{ limits: { maxIterations: Number.NaN } }, "invalid-option", "limits.maxIterations"],
   [{ limits: { maxToolCalls: "5" } }, "invalid-option", "limits.maxToolCalls"],
   [{ timeouts: { toolMS: 5 } }, "unknown-option", "timeouts.toolMS"],
-])("runToolLoop: refuses the options %o, even without the functions in `edges`", async ([options, code, option]) => {
-  const run = async (): Promise<unknown> => runToolLoop({ provider: createMockProvider([text("Done.")]), messages, ...options });
-  await expect(run()).rejects.toMatchObject({ code, details: { option } });
-  leaveOutAll();
-  await expect(run()).rejects.toMatchObject({ code, details: { option } });
-});
+])(
+  "runToolLoop: refuses the options %o, even in a bundle without the optional checks and messages",
+  async ([options, code, option]) => {
+    const run = async (): Promise<unknown> =>
+      runToolLoop({ provider: createMockProvider([text("Done.")]), messages, ...options });
+    await expect(run()).rejects.toMatchObject({ code, details: { option } });
+    leaveOutAll();
+    await expect(run()).rejects.toMatchObject({ code, details: { option } });
+  },
+);

@@ -41,7 +41,7 @@ it("runToolLoop: without a journal, a suspended run returns records from which a
 it.each([
   ["journal", { journal: mine() }],
   ["answers", { answers: { c: { kind: "approve" } } }],
-])("runToolLoop: refuses the option %s and says what to call", async (option, more) => {
+])("runToolLoop: refuses the option %s and names the function to call", async (option, more) => {
   const provider = createMockProvider([text("Done.")]);
   const run = (): Promise<unknown> => runToolLoop({ provider, messages, ...more });
   await expect(run()).rejects.toMatchObject({
@@ -54,7 +54,7 @@ it.each([
   else await expect(run()).rejects.toMatchObject({ code: "unknown-decision" });
 });
 
-describe("enableJournals: is called by", () => {
+describe("enableJournals", () => {
   it.each<[name: string, make: () => unknown]>([
     ["memoryJournal", () => memoryJournal()],
     ["fileJournal", () => fileJournal("never-opened.jsonl")],
@@ -65,7 +65,7 @@ describe("enableJournals: is called by", () => {
     ],
     ["createRunHost", () => createRunHost()],
     ["inLockstep", () => inLockstep({ all: async () => [] })],
-  ])("%s", (_, make) => {
+  ])("is called by %s", (_, make) => {
     make();
     expect(pasts.begin).toBeDefined();
   });

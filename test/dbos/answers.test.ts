@@ -73,7 +73,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-it("a durable host names the method that ends its waiting calls, and refuses unknown options", async () => {
+it("a durable host's error messages name the method that ends waiting calls, and each unknown option", async () => {
   const [call] = await start("advice", "book");
   const refused = await host.start("advice", { message: "Hello." });
   expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('end the calls with "stop"') } });
@@ -106,7 +106,7 @@ async function sentTo(id: string): Promise<number> {
 }
 
 describe("host.resume() with several decisions", () => {
-  it("sends none if one of them names an unknown call", async () => {
+  it("sends none of them if one names an unknown call", async () => {
     const [first = "", second = ""] = await start("unknown", "book");
     const approve = { kind: "approve" } as const;
     const answers = { [first]: approve, [second]: approve, nobody: approve };
@@ -117,7 +117,7 @@ describe("host.resume() with several decisions", () => {
     expect(booked).toEqual([second]);
   });
 
-  it("sends none if one of them does not fit, so that all can be sent again", async () => {
+  it("sends none of them if one does not fit its call, so that all can be sent again", async () => {
     const [first = "", second = ""] = await start("unfit", "sign");
     const resume = (results: readonly unknown[]) => {
       const answers = Object.fromEntries(
@@ -139,7 +139,7 @@ describe("a durable run that is being deleted", () => {
     for await (const _ of (await host.join(id, { endsWhenWaiting: false })) ?? []) continue;
   };
 
-  it("ends its readers with an error", async () => {
+  it("ends its readers' streams with an error", async () => {
     await start("deleted", null);
     // `deleteRuns` deletes the workflow last.
     for (const table of ["events", "records", "runs"])
@@ -147,7 +147,7 @@ describe("a durable run that is being deleted", () => {
     await expect(readAll("deleted")).rejects.toMatchObject(unknown);
   });
 
-  it("ends a reader with an error if only one large string is missing", async () => {
+  it("ends a reader's stream with an error even if only one large string is missing", async () => {
     await start("half", "write");
     await session.query("DELETE FROM turnwright.blobs WHERE run_id = 'half/1'");
     await expect(readAll("half")).rejects.toMatchObject(unknown);
@@ -203,7 +203,7 @@ describe.each([
   // A wait with a time limit may get the answer that the end of its time gives.
   ["timed", "call_i0_0", null],
 ])("a middleware wait in %s", (where, call, answer) => {
-  it("takes an answer that fits its schema, and refuses others like runToolLoop", async () => {
+  it("accepts an answer that matches its schema, and refuses others as in runToolLoop", async () => {
     const id = `wait-${where}`;
     await start(id, where, asking);
     const resume = (answers: object): Promise<unknown> => asking.resume(id, { answers: answers as never });

@@ -66,7 +66,7 @@ describe("a durable run whose worker was stopped", () => {
     await worker.stop();
   }, 30_000);
 
-  it("continues even if the tool of an ended call was removed", async () => {
+  it("continues even if the tool of a finished call was removed", async () => {
     await stopInside("ended");
     code = { tools: [toolOf("wait")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });
@@ -74,7 +74,7 @@ describe("a durable run whose worker was stopped", () => {
     await worker.stop();
   }, 30_000);
 
-  it("without allowToolChange, rejects if the tool of an open call was removed", async () => {
+  it("without allowToolChange, rejects if the tool of an unfinished call was removed", async () => {
     await stopInside("tools");
     code = { tools: [toolOf("find")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });

@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 describe("two workers that notice a dead worker at the same time", () => {
-  it("put the dead worker's runs back into the queue once", async () => {
+  it("put the dead worker's runs back into the queue only once", async () => {
     // This run belongs to another application, so the worker of this test must not take it over.
     await loop.start("orphan", {});
     await database.pool.query(`INSERT INTO turnwright.workers VALUES ('dead', 'shop', 1000, '-infinity')`);

@@ -138,7 +138,7 @@ describe("a durable host", () => {
     expect([next?.runId, next?.restarted]).toEqual(["chat-4/2", false]);
   });
 
-  it('returns "busy", steers the run or queues the start if a run is live', async () => {
+  it('returns "busy", steers the run or queues the start if a run is live, depending on whenBusy', async () => {
     const first = await shop.start("chat-5", { message: "Hold." });
     expect(await shop.start("chat-5", { message: "Now!" })).toEqual({ kind: "busy", runId: "chat-5/1" });
     const steered = await shop.start("chat-5", { message: "Also this.", whenBusy: "steer" });
@@ -222,4 +222,4 @@ it("queued starts in one process begin in call order", async () => {
 
 it("a durable host removes a conversation with all its runs", () => checkRemoval(shop), 30_000);
 
-it("a durable host removes old runs with keepRuns", () => checkKeepRuns(keeping), 30_000);
+it("a durable host with keepRuns removes old runs", () => checkKeepRuns(keeping), 30_000);

@@ -91,7 +91,7 @@ describe("a durable conversation whose runs were deleted", () => {
 });
 
 describe("a durable conversation with a waiting run", () => {
-  it("rejects a result that does not fit the outputSchema", async () => {
+  it("rejects a result that does not match the outputSchema", async () => {
     await desk.start("w", { message: "Park." });
     for await (const { event } of (await desk.join("w")) ?? []) void event;
     const wrong = desk.resume("w", { answers: { call_i0_0: { kind: "result", result: { spot: 1 } } } });

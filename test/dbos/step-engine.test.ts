@@ -96,7 +96,7 @@ const asksLater = {
 
 const messages = [{ role: "user", content: "Go." }] as const;
 
-test("DBOS: a timer ends in the workflow, and only an answer to an open wait is accepted", async () => {
+test("DBOS: a wait times out in the workflow, and only an answer to an open wait is accepted", async () => {
   const provider = createMockProvider([toolCall("later"), text("Done.")]);
   const [end = Promise.reject(new Error("no end"))] = await start("timed", (ports) =>
     runToolLoop({ provider, tools: [asksLater], messages, ...ports }),

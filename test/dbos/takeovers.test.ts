@@ -50,8 +50,8 @@ async function sweep(takeovers: Takeovers, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await takeovers.sweep(session);
 }
 
-describe("a run that its worker does not execute", () => {
-  it("returns to its queue after two checks have found it", async () => {
+describe("a run that a worker owns", () => {
+  it("returns to its queue after two checks find that the worker does not execute it", async () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 39);
@@ -60,13 +60,13 @@ describe("a run that its worker does not execute", () => {
     expect(await statusOf()).toBe("ENQUEUED");
   });
 
-  it("stays with a worker that is still running it", async () => {
+  it("stays with the worker if the worker is still executing it", async () => {
     await give("me");
     await sweep(createTakeovers(true), 60);
     expect(await statusOf()).toBe("PENDING");
   });
 
-  it("stays with a worker that has claimed it again since the first check", async () => {
+  it("stays with the worker if the worker has claimed it again since the first check", async () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 20);
@@ -103,12 +103,12 @@ describe("a run whose execution ended because another execution had begun", () =
   });
 });
 
-describe("another worker counts as dead", () => {
+describe("another worker", () => {
   it.each([
     { title: "immediately if it was stopped", beat: "'-infinity'", locks: true, sweeps: 1 },
     { title: "after two sweeps if its lock is free", beat: "now()", locks: false, sweeps: 2 },
     { title: "after three sweeps if its heartbeat is late", beat: "now() - interval '1 minute'", locks: true, sweeps: 3 },
-  ])("$title", async ({ beat, locks, sweeps }) => {
+  ])("counts as dead $title", async ({ beat, locks, sweeps }) => {
     await database.pool.query(`INSERT INTO turnwright.workers VALUES ('other', 'shop', 1000, ${beat})`);
     if (locks) await other.query("SELECT pg_advisory_lock(hashtextextended('other', 0))");
     await give("other");

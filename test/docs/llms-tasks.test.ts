@@ -18,14 +18,14 @@ it.for(guides)("llms.txt: names the task of %s", (page) => {
   expect(tasks).toContain(`](${page})`);
 });
 
-it("llms.txt: names every entry in a task, and no entry that does not exist", () => {
+it("llms.txt: names every entry point in a task, and no entry point that does not exist", () => {
   const named = Array.from(tasks.matchAll(/`(turnwright|\/[a-z-]+)`/g), ([, entry = ""]) =>
     entry.startsWith("/") ? `turnwright${entry}` : entry,
   );
   expect([...new Set(named)].sort()).toEqual([...specifiers].sort());
 });
 
-it.for(["llms.txt", "skills/turnwright/SKILL.md"])("%s: each name listed for an entry is one of its exports", (path) => {
+it.for(["llms.txt", "skills/turnwright/SKILL.md"])("%s: each name listed for an entry point is one of its exports", (path) => {
   const pairs = Array.from(
     readPage(path).matchAll(/`(\w+)(?:\([^`]*\))?` of\s+`(turnwright(?:\/[a-z-]+)?)`/g),
     ([, name = "", specifier = ""]) => ({ name, specifier }),
@@ -38,7 +38,7 @@ it.for(["llms.txt", "skills/turnwright/SKILL.md"])("%s: each name listed for an 
   expect(pairs.filter((pair) => !isExported(pair))).toEqual([]);
 });
 
-it("llms.txt: lists only exported names after the entries of a task", () => {
+it("llms.txt: lists only exported names after the entry points of a task", () => {
   const names = Array.from(tasks.matchAll(/`: (.+)$/gm), ([, list = ""]) => list.split(", ")).flat();
   const calls = names.filter((name) => /^[a-z]+[A-Z]\w*(<\w+>\(\))?$/.test(name)).map((name) => name.replace(/<.*/, ""));
   const options = ["needsApproval"];

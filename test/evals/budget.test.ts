@@ -31,7 +31,7 @@ describe("limits.maxCostUSD", () => {
     expect(toMarkdownReport(report)).toContain("200 tokens · at least $0.5000 · ");
   });
 
-  it("counts a failed request as the most expensive one so far", async () => {
+  it("counts a failed request at the cost of the most expensive one so far", async () => {
     const report = await evaluateWith([fail({ code: "bad-request" })], 0.5);
     expect(report.ended).toBe("max-cost");
   });

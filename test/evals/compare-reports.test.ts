@@ -103,7 +103,7 @@ describe("compareReports", () => {
     [0.25, 0.25, false],
     [0.05, undefined, false],
     [0.06, undefined, true],
-  ])("judges a pass rate that is lower by %s, with maxDrop %s", async (drop, maxDrop, isWorse) => {
+  ])("reports a pass rate that is lower by %s as worse only if the drop exceeds maxDrop: %s", async (drop, maxDrop, isWorse) => {
     const failed = Math.round(100 * drop);
     const of = (count: number): readonly Outcome[] => Array.from({ length: 100 }, (_, at) => (at < count ? "fail" : "pass"));
     const [before, after] = await Promise.all(

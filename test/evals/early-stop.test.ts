@@ -21,15 +21,18 @@ function createSuite(seed: number) {
   });
 }
 
-it.for([1, 5])("stops early with the same decisions as 20 trials, at no more than half the cost (seed %d)", async (seed) => {
-  const suite = createSuite(seed);
-  const [all, early] = [await evaluate(suite), await evaluate(suite, { stopEarly: true })];
-  expect(all.totals.trials).toBe(800);
-  expect(early.cases.map(({ status }) => status)).toEqual(all.cases.map(({ status }) => status));
-  expect(early.totals.costUSD ?? 1).toBeLessThanOrEqual((all.totals.costUSD ?? 0) / 2);
-  expect(early.ended).toBe("complete");
-  // Clear cases need few trials, and cases at the border need most.
-  const trialsOf = (id: number): number => early.cases[id]?.trials.length ?? 0;
-  expect(trialsOf(0)).toBeLessThan(12);
-  expect(trialsOf(24)).toBeLessThan(6);
-});
+it.for([1, 5])(
+  "an evaluation that stops early makes the same decisions as with 20 trials, at no more than half the cost (seed %d)",
+  async (seed) => {
+    const suite = createSuite(seed);
+    const [all, early] = [await evaluate(suite), await evaluate(suite, { stopEarly: true })];
+    expect(all.totals.trials).toBe(800);
+    expect(early.cases.map(({ status }) => status)).toEqual(all.cases.map(({ status }) => status));
+    expect(early.totals.costUSD ?? 1).toBeLessThanOrEqual((all.totals.costUSD ?? 0) / 2);
+    expect(early.ended).toBe("complete");
+    // Clear cases need few trials, and cases at the border need most.
+    const trialsOf = (id: number): number => early.cases[id]?.trials.length ?? 0;
+    expect(trialsOf(0)).toBeLessThan(12);
+    expect(trialsOf(24)).toBeLessThan(6);
+  },
+);

@@ -14,7 +14,7 @@ describe("errors from trials", () => {
     ["a busy service", "run", fail({ status: 529, message: "Busy" }), 5],
     ["a setup that throws", "setup", new Error("no database"), 1],
     ["a connection that was reset", "setup", Object.assign(new Error("reset"), { code: "ECONNRESET" }), 5],
-  ] as const)("%s: is retried only if a retry may help", async ([, place, problem, count]) => {
+  ] as const)("are retried only if a retry may help: %s", async ([, place, problem, count]) => {
     const evaluation = defineEvaluation({
       name: "errors",
       cases: [{ id: "a" }],
@@ -40,7 +40,7 @@ describe("errors from trials", () => {
     ["a busy service", fail({ status: 503, message: "Busy" })],
     ["a stream that breaks", fail({ code: "stream-ended-early", message: "Cut" })],
     ["a service that sends nothing", stall()],
-  ] as const)("%s: fails an evaluation even if its checks pass when the agent does nothing", async ([, problem]) => {
+  ] as const)("fail an evaluation even if its checks pass when the agent does nothing: %s", async ([, problem]) => {
     const clock = createTestClock();
     const judged: string[] = [];
     const evaluation = defineEvaluation({
@@ -68,7 +68,7 @@ describe("errors from trials", () => {
     expect(new Set(statuses(report.cases[0]?.trials))).toEqual(new Set(["error"]));
   });
 
-  it("are judged with checkOutages despite a service fault", async () => {
+  it("from a service are judged by the checks if checkOutages is true", async () => {
     const evaluation = defineEvaluation({
       name: "faults",
       cases: [{ id: "busy" }, { id: "calm" }],
@@ -155,7 +155,7 @@ it("evaluate: a judge without a verdict is an error, even from another copy of t
   expect([status, error]).toEqual(["error", expect.stringContaining("The judge gave no verdict")]);
 });
 
-describe("a replay", () => {
+describe("the replay of a trial", () => {
   const answering = (directory: string, system: string, { iterations = 1 } = {}) =>
     defineEvaluation({
       name: "asked",
@@ -182,7 +182,7 @@ describe("a replay", () => {
       },
     });
 
-  it("says that the request differs, and does not blame the judge", async () => {
+  it("reports that the request differs, and does not blame the judge", async () => {
     const directory = makeFolder();
     await evaluate(answering(directory, "Be brief."));
     const { error, status, checks } =
@@ -194,7 +194,7 @@ describe("a replay", () => {
     expect(error).not.toMatch(/judge gave|Record the run again/);
   });
 
-  it("from an iteration beyond the end fails, and states the number of iterations", async () => {
+  it("fails if it starts at an iteration beyond the end, and states the number of iterations", async () => {
     const directory = makeFolder();
     await evaluate(answering(directory, "Be brief."));
     const report = await evaluate(answering(directory, "Be brief."), { replay: { from: 7 } });

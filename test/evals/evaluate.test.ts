@@ -257,7 +257,7 @@ describe("evaluate", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("immediately replays a trial whose model was silent too long, with its error", async () => {
+  it("replays a timeout caused by a silent model immediately, with the same error", async () => {
     const clock = createTestClock();
     const directory = makeFolder();
     const evaluation = defineEvaluation({

@@ -49,7 +49,7 @@ describe("createJudge", () => {
     expect(await choosing(() => "A").compare("short", "long")).toEqual({ better: "tie", reason: "r" });
   });
 
-  it("reports its agreement with people beyond chance", async () => {
+  it("reports how often it agrees with people, corrected for chance", async () => {
     const { judge } = judgeOf((asked) => (asked.includes("good") ? 5 : 1));
     const example = (answer: string, isGood: boolean): LabelledAnswer => ({ answer, isGood });
     const examples = [example("good 1", true), example("good 2", true), example("bad 1", false), example("good 3", false)];
@@ -90,24 +90,24 @@ describe("a judge in an evaluation", () => {
     return { evaluation, provider };
   };
 
-  it("without a minimum, fails no trial", async () => {
+  it("without a minimum score, fails no trial", async () => {
     const report = await evaluate(evaluationWith({}, { known: true }).evaluation);
     expect(report).toMatchObject({ ok: true, totals: { scores: { polite: 0 }, tokens: 20 } });
   });
 
-  it("with a minimum, fails a trial if another check can fail it too", async () => {
+  it("with a minimum score, may fail a trial that another check can fail too", async () => {
     const report = await evaluate(evaluationWith({ min: 0.5 }, { known: true }).evaluation);
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "failed" });
   });
 
-  it("may be the only check that can fail a trial, but must say so", async () => {
+  it("may be the only check that can fail a trial only with isAlone: true", async () => {
     const report = await evaluate(evaluationWith({ min: 0.5 }, {}, 5).evaluation);
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "error" });
     expect(report.cases[0]?.trials[0]?.error).toMatch(/^Only a judge can fail this trial \(polite\)\. Add a check/);
     expect((await evaluate(evaluationWith({ min: 0.5, isAlone: true }, {}, 5).evaluation)).ok).toBe(true);
   });
 
-  it("is an error if it gives no verdict", async () => {
+  it("causes an error if it gives no verdict", async () => {
     const { evaluation } = evaluationWith({}, { known: true }, 9);
     const report = await evaluate(evaluation);
     expect(report.cases[0]?.trials[0]?.status).toBe("error");

@@ -73,7 +73,7 @@ describe("toMarkdownReport", () => {
     expect(`${markdown}${JSON.stringify(report.cases[0]?.trials)}`).not.toContain(secret);
   });
 
-  it("starts with the verdict over several evaluations", async () => {
+  it("starts with one overall verdict for several evaluations", async () => {
     const [good, bad] = [await run({ a: ["pass"] }), { ...(await run({ a: ["fail"] })), name: "other" }];
     expect(toMarkdownReport([good, bad]).split("\n")[0]).toBe("**✗ 1 of 2 evaluations failed:** `other`");
     expect(toMarkdownReport([good, good]).split("\n")[0]).toBe("**✓ All 2 evaluations passed.**");

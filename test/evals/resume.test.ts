@@ -47,7 +47,7 @@ const withoutTimes = (report: EvalReport): unknown =>
 
 describe("the `resume` option of evaluate", () => {
   it.for([1, 3, 5])(
-    "completes a stopped evaluation like an uninterrupted one after %i trials, and repeats none",
+    "completes an evaluation that stopped after %i trials like an uninterrupted one, and repeats no trial",
     async (ended) => {
       const directory = makeFolder();
       const whole = await evaluate(agent([]), { trials: 3, directory });
@@ -85,7 +85,7 @@ describe("the `resume` option of evaluate", () => {
     expect(report.totals).toMatchObject({ passed: 3, failed: 1, errors: 0, tokens: 400, inputTokens: 360, cachedTokens: 160 });
   });
 
-  it("reruns the trials of a changed case and of a different model", async () => {
+  it("reruns trials if their case or the model has changed", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await evaluate(agent(asked), { directory });
@@ -104,7 +104,7 @@ describe("the `resume` option of evaluate", () => {
     expect([report.ended, report.totals.costUSD, asked.length]).toEqual(["max-cost", 1.5, 3]);
   });
 
-  it("counts what trials had spent before they run again", async () => {
+  it("counts the earlier cost of trials that run again", async () => {
     const directory = makeFolder();
     const costly = (check: unknown) => ({ ...agent([]), check: () => check as boolean });
     await evaluate(costly("no check"), { directory });
@@ -119,7 +119,7 @@ describe("the `resume` option of evaluate", () => {
     expect([again.resumed, again.totals.knownCostUSD, again.totals.costUSD]).toEqual([2, 2, undefined]);
   });
 
-  it("leaves no old files of trials that run again", async () => {
+  it("removes the old files of trials that run again", async () => {
     const directory = makeFolder();
     await evaluate(agent([], ["hel/1"]), { directory, trials: 2 });
     const numbers = (): readonly string[] =>
@@ -129,7 +129,7 @@ describe("the `resume` option of evaluate", () => {
     expect([report.cases[0]?.passed, numbers()]).toEqual([2, []]);
   });
 
-  it("without resume, starts over", async () => {
+  it("starts the evaluation over if it is not set", async () => {
     const directory = makeFolder();
     const asked: string[] = [];
     await stopAfter(2, agent(asked), { trials: 2, directory });

@@ -9,7 +9,7 @@ describe("wilsonInterval", () => {
     [8, 10, 0.4902, 0.9433],
     [50, 100, 0.4038, 0.5962],
     [0, 0, 0, 1],
-  ])("of %i of %i trials is from %f to %f", (passed, trials, ...interval) => {
+  ])("for %i of %i trials is %f to %f", (passed, trials, ...interval) => {
     expect(wilsonInterval(passed, trials).map((end) => end.toFixed(4))).toEqual(interval.map((end) => end.toFixed(4)));
   });
 });
@@ -49,7 +49,7 @@ describe("mcNemarTest", () => {
     [0, 6, 0.0313],
     [20, 40, 0.0135],
     [4, 4, 1],
-  ])("of %i worse and %i better pairs is %f", (worse, better, p) => {
+  ])("for %i worse and %i better pairs is %f", (worse, better, p) => {
     expect(mcNemarTest(worse, better)).toBeCloseTo(p, 4);
   });
 });

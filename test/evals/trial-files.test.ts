@@ -59,7 +59,7 @@ describe("an evaluation's folder", () => {
   });
 });
 
-it("contains one folder per case, with a name that Windows accepts", async () => {
+it("an evaluation's folder contains one folder per case, with a name that Windows accepts", async () => {
   const directory = makeFolder();
   const ids = [
     "con",
@@ -96,7 +96,7 @@ it("contains one folder per case, with a name that Windows accepts", async () =>
   expect((await evaluate(evaluation, { replay: true })).totals.failed).toBe(ids.length);
 });
 
-it("removes credentials from the names and reasons of checks", async () => {
+it("evaluate: removes credentials from the names and reasons of checks", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
     name: "secrets",
@@ -109,7 +109,7 @@ it("removes credentials from the names and reasons of checks", async () => {
   expect(report.cases[0]?.trials[0]?.checks?.[0]).toMatchObject({ name: "has [redacted]", reason: "It says [redacted]." });
 });
 
-it("removes credentials from the errors in a report", async () => {
+it("evaluate: removes credentials from the errors in a report", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
     name: "secrets",

@@ -89,7 +89,7 @@ describe("simulateUser", () => {
     ["max-turns", [text("Hi"), text("Again")], ["No.", "No."]],
     ["user-failed", [text("Hi"), fail({ status: 400 })], ["No."]],
     ["agent-ended", [text("Hi")], []],
-  ] as const)("ends as %s", async (ended, script, answers) => {
+  ] as const)("reports the end of the conversation as %s", async (ended, script, answers) => {
     const provider = createMockProvider(script);
     const talk = await simulateUser({ provider, goal: "g", send: assistant(answers).send, maxTurns: 2 });
     expect(talk.ended).toBe(ended);

@@ -191,7 +191,7 @@ describe("guardrail tool checks", () => {
   });
 });
 
-describe("guardrails options", () => {
+describe("guardrails()", () => {
   const check = (): never => {
     throw new Error("not called");
   };
@@ -202,11 +202,11 @@ describe("guardrails options", () => {
     ["a window of 0", { output: [{ name: "x", check, window: 0 }] }, /guardrails\.output\[0\]\.window/],
     ["a window for an input check", { input: [{ name: "x", check, window: 9 }] }, /window/],
     ["an unknown part", { output: [{ name: "x", check, parts: ["title"] }] }, /parts/],
-  ])("guardrails() throws a LoopError for %s", ([, options, message]) => {
+  ])("throws a LoopError for %s", ([, options, message]) => {
     expect(() => guardrails(options as never)).toThrow(message);
   });
 
-  it("runToolLoop refuses guardrails that guardrails() did not make", async () => {
+  it("is the only function whose guardrails runToolLoop accepts", async () => {
     const middleware = { guardrails: { kind: "guardrails" } } as never;
     await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, middleware })).rejects.toMatchObject({
       code: "invalid-option",

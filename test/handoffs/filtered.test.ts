@@ -77,7 +77,7 @@ describe("an agent with the filter", () => {
     ["throws", fails, "no"],
     ["does not return an array", () => undefined, "must return an array of messages"],
     ["returns an array of other values", () => [1], "is not an object"],
-  ])("that %s ends the run as hook-failed", async ([, history, message]) => {
+  ])('that %s ends the run with the reason "hook-failed"', async ([, history, message]) => {
     const { result } = await playAgents(history as HistoryFilter, {});
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "handoffs.request" } });
     expect(result.error?.message).toContain(message);
@@ -94,14 +94,14 @@ describe("a summary for an agent whose filter hides messages", () => {
     ["a summary before the handoff", 4, 0],
     ["a summary after the handoff", 1, 4],
     ["summaries before and after the handoff", 4, 4],
-  ] as const)("does not repeat these messages, with %s", async ([, before, after]) => {
+  ] as const)("does not repeat the hidden messages, with %s", async ([, before, after]) => {
     const { result, requests, summaries } = await playAgents(withoutToolCalls, { before, after, when: 700 });
     expect(result).toMatchObject(isAnswered);
     expect(summaries.length).toBeGreaterThan(0);
     expect([without(requests, result), without(summaries, result)]).toEqual([[], []]);
   });
 
-  it("also hides the kept user messages", async () => {
+  it("is not accompanied by the hidden user messages", async () => {
     const hidden: HistoryFilter = () => [{ role: "user", content: "Ask politely." }];
     const { result, requests } = await playAgents(hidden, { after: 4, when: 700 });
     expect(result).toMatchObject({ ...isAnswered, compaction: { kept: [] } });

@@ -7,7 +7,7 @@ import { createAgents, facts, messages, outline, shared, toBilling, tool, toTria
 import { addWatchers } from "../add-watchers.ts";
 
 describe("a run with createHandoffs", () => {
-  it("is refused without its policy, because a handoff would have no effect", async () => {
+  it("is refused if the agents are not in `middleware`, because a handoff would have no effect", async () => {
     const provider = createMockProvider([toBilling, text("Done.")]);
     await expect(runToolLoop({ provider, messages, tools: createAgents().tools })).rejects.toThrow(
       'Option "middleware" is undefined, but must be an array with the agents if "tools" contains tools from createHandoffs, because a handoff has no effect without it. Write: middleware: [agents].',

@@ -54,7 +54,7 @@ describe("a resumed run with createHandoffs", () => {
     expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
   });
 
-  it("can be read by inspectJournal without the run's options", async () => {
+  it("has a journal that inspectJournal can read without the run's options", async () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const result = await runToolLoop({
@@ -95,7 +95,7 @@ describe("a resumed run with createHandoffs", () => {
   });
 });
 
-describe("handoffs options", () => {
+describe("createHandoffs()", () => {
   const agent = { description: "" };
   it.for<[title: string, options: unknown, code: string, message: RegExp]>([
     ["no agents", { agents: {}, start: "a" }, "invalid-option", /at least one agent/],
@@ -121,13 +121,13 @@ describe("handoffs options", () => {
       /x/,
     ],
     ["an unknown field", { agents: { a: { ...agent, instructions: "" } }, start: "a" }, "unknown-option", /instructions/],
-  ])("createHandoffs() throws a LoopError for %s", ([, options, code, message]) => {
+  ])("throws a LoopError for %s", ([, options, code, message]) => {
     expect(() => createHandoffs(options as never)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
 
-  it("the run gets the handoff tools from the middleware", async () => {
+  it("adds the handoff tools to the run", async () => {
     const provider = createMockProvider([text("Hi")]);
     await runToolLoop({ provider, messages, tools: [shared], middleware: [createAgents()] });
     expect(provider.requests[0]?.tools.map(({ name }) => name)).toContain("transfer_to_billing");

@@ -7,7 +7,7 @@ import { createEngine, settle } from "./durable-engine.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-it("a durable run rests when it waits again, even if an earlier write to the store finishes late", async () => {
+it("a durable run is marked as suspended when it waits again, even if an earlier write to the store finishes late", async () => {
   let isMarked = false;
   const held: (() => void)[] = [];
   const note = (_execution: number, isResting: boolean): Promise<boolean> =>

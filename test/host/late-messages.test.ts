@@ -82,7 +82,7 @@ it.each<[title: string, go: (late: Late) => Promise<unknown>]>([
   expect((await late.store.load(late.id))?.state.undelivered).toEqual([]);
 });
 
-it("a finished run that is only read again does not duplicate a message", async () => {
+it("reading a finished run again does not duplicate a message", async () => {
   const late = await stopped();
   await cutOff(late.store, late.id);
   const answer = await late.host.resume(late.id, late.run);
@@ -119,7 +119,7 @@ it("a message that arrives while a finished run is read again begins the next ru
   expect(idsOf((await host.status(id))?.messages)).toEqual(["a", "assistant", "b", "assistant"]);
 });
 
-it("host.status() keeps the answer before a steered message in place after that message is answered again", async () => {
+it("host.status() still shows the answer before a steered message after that message is answered again", async () => {
   const { host, id, clock } = createStage({ whenBusy: "steer" });
   const { run, open } = working();
   const started = await host.start(id, { ...run, message: said("a") });

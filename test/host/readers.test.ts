@@ -144,7 +144,7 @@ describe("a hosted run's readers", () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  it("receive all waiting text fragments as one fragment", async () => {
+  it("receive all buffered text fragments as one fragment", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });

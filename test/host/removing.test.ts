@@ -131,7 +131,7 @@ describe.each<[string, () => ConversationStore]>([
   ["memoryConversationStore", () => memoryConversationStore()],
   ["fileConversationStore", open],
 ])("a host with %s", (_name, create) => {
-  it("removes a conversation with everything it has written", async () => {
+  it("removes a conversation and everything stored for it", async () => {
     const host = createRunHost({ store: create(), keepRuns: 10 });
     for (const message of ["Hello", "Hello", "Pay."]) await send(host, message);
     await readStart(host.start("other", { ...run, message: "Hello" }));
@@ -161,7 +161,7 @@ describe.each<[string, () => ConversationStore]>([
   });
 });
 
-it('host.remove() returns "busy" while another process has the conversation', async () => {
+it('host.remove() returns "busy" while another process is using the conversation', async () => {
   const host = createRunHost({ store: open() });
   await send(host, "Pay.");
   const lock = await open().lock("chat");
@@ -171,7 +171,7 @@ it('host.remove() returns "busy" while another process has the conversation', as
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("a host whose store has only four methods refuses list(), and keeps journals", async () => {
+it("a host whose store has only load, lock, isLocked and remove refuses list(), and keeps journals", async () => {
   const { load, lock, isLocked, remove } = memoryConversationStore();
   const host = createRunHost({ store: { load, lock, isLocked, remove } });
   await send(host, "Pay.");
@@ -197,13 +197,13 @@ describe.each<[string, () => ConversationStore]>([
   it.each<[KeepRuns | undefined, readonly string[]]>([
     [undefined, ["2", "5"]],
     [2, ["2", "4", "5"]],
-  ])("removes the journals of old runs with keepRuns: %s, but not of suspended ones", async (keepRuns, expected) => {
+  ])("removes the journals of old runs with keepRuns: %s, but not of suspended runs", async (keepRuns, expected) => {
     const conversation = chatIn(create(), keepRuns);
     for (const message of ["Hello", "Pay.", "Hello", "Hello", "Hello"]) await conversation.send(message);
     expect(journals()).toEqual(expected);
   });
 
-  it("is listed, and removed with its journals", async () => {
+  it("can be listed, and removed together with its journals", async () => {
     const store = create();
     const conversation = chatIn(store);
     for (const message of ["Hello", "Pay."]) await conversation.send(message);

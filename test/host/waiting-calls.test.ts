@@ -92,7 +92,7 @@ describe.each([
     expect(show(await chat.messages())).toEqual([...done, "user: Hello", "model: About Hello"]);
   });
 
-  it('ends the calls with "deny"', async () => {
+  it('ends the calls with whenSuspended: "deny"', async () => {
     const chat = open("deny");
     await chat.send("Pay.");
     await chat.send("Hello");
@@ -104,7 +104,7 @@ describe.each([
     ]);
   });
 
-  it('waits for the decisions with "queue", and keeps the messages in order', async () => {
+  it('waits for the decisions with whenSuspended: "queue", and keeps the messages in order', async () => {
     const chat = open("queue");
     await chat.send("Pay.");
     const queued = ["one", "two", "three"].map((message) => chat.send(message));
@@ -116,7 +116,7 @@ describe.each([
     expect(show(await chat.messages())).toEqual([...done, ...asked]);
   });
 
-  it("cancels the suspended run", async () => {
+  it("ends the suspended run with cancel()", async () => {
     const chat = open(undefined);
     await chat.send("Pay.");
     await chat.cancel();
@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe("createRunHost with queued starts", () => {
-  it("starts them in call order, and later starts wait until earlier runs have ended", async () => {
+  it("begins the queued runs in call order, each after the earlier runs have ended", async () => {
     const { host, id } = createStage({ whenBusy: "queue", whenSuspended: "queue" });
     const run = createRun();
     await readStart(host.start(id, { ...run, message: "Pay." }));
@@ -148,7 +148,7 @@ describe("createRunHost with queued starts", () => {
     ]);
   });
 
-  it('returns "closed" for them when the host is closed', async () => {
+  it('returns "closed" for queued starts when the host is closed', async () => {
     const { host, id } = createStage({ whenSuspended: "queue" });
     const run = createRun();
     await readStart(host.start(id, { ...run, message: "Pay." }));
@@ -158,7 +158,7 @@ describe("createRunHost with queued starts", () => {
     expect(await queued).toEqual({ kind: "closed" });
   });
 
-  it("starts the next message after a drained run, because none of its calls are waiting", async () => {
+  it("begins the next queued run after a drained run, because none of the drained run's calls are waiting", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const work = tool("work", () => void first.host.close());
@@ -170,21 +170,24 @@ describe("createRunHost with queued starts", () => {
     expect((await second.start(first.id, { ...createRun(), message: "Hello" })).kind).toBe("started");
   });
 
-  it.each(["cancel", "remove"] as const)('%s() returns "busy" during a run, and waits for a stopped run to end', async (verb) => {
-    const { host, id, clock } = createStage();
-    const slow = tool("slow", () => new Promise(() => {}));
-    const run = { provider: createMockProvider(() => toolCall("slow")), tools: [slow], clock, message: "Work." };
-    await host.start(id, run);
-    await clock.advance(1);
-    expect(await host[verb](id)).toBe("busy");
-    host.stop(id);
-    const answer = host[verb](id);
-    await clock.advance(100_000);
-    expect(await answer).toBe(verb === "cancel" ? "not-suspended" : "removed");
-  });
+  it.each(["cancel", "remove"] as const)(
+    'returns "busy" from %s() during a run, and waits for a stopped run to end',
+    async (verb) => {
+      const { host, id, clock } = createStage();
+      const slow = tool("slow", () => new Promise(() => {}));
+      const run = { provider: createMockProvider(() => toolCall("slow")), tools: [slow], clock, message: "Work." };
+      await host.start(id, run);
+      await clock.advance(1);
+      expect(await host[verb](id)).toBe("busy");
+      host.stop(id);
+      const answer = host[verb](id);
+      await clock.advance(100_000);
+      expect(await answer).toBe(verb === "cancel" ? "not-suspended" : "removed");
+    },
+  );
 });
 
-it('a conversation that waits with "queue" gives up after waitMs', async () => {
+it('a conversation that waits with whenSuspended: "queue" gives up after waitMs', async () => {
   const clock = createTestClock();
   const options = { ...createRun(), clock };
   const conversation = createConversation({
@@ -212,7 +215,7 @@ it("host.cancel() lets readers of the suspended run finish, and leaves nothing t
   expect([await host.cancel(id), await host.cancel("nobody")]).toEqual(["not-suspended", "not-suspended"]);
 });
 
-it("host.resume() is not busy because of a message that is refused at the same time", async () => {
+it('host.resume() does not return "busy" because of a message that is refused at the same time', async () => {
   const { host, id } = createStage();
   const run = createRun();
   await readStart(host.start(id, { ...run, message: "Pay." }));

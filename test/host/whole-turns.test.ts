@@ -162,7 +162,7 @@ describe("host.start() with a message that has already arrived", () => {
   it.each<[title: string, message: PageMessage, kind: string]>([
     ["a message from an earlier turn", say("one", "m1"), "repeated"],
     ["a different message with the id of an earlier one", say("three", "m1"), "unknown-message"],
-  ])("does not steer %s", async (_title, message, kind) => {
+  ])("does not steer the live run with %s", async (_title, message, kind) => {
     const stage = open(() => [text("Hm."), wait(10)]);
     const first = await stage.start(say("one", "m1"));
     await stage.clock.advance(100);
@@ -173,7 +173,7 @@ describe("host.start() with a message that has already arrived", () => {
     expect((await stage.shown()).filter((line) => line.startsWith("user"))).toEqual(["user: one", "user: two"]);
   });
 
-  it("adds every message without an id", async () => {
+  it("adds the message again if it has no id", async () => {
     const stage = open(echo);
     for (let turn = 0; turn < 2; turn += 1) await readStart(stage.start({ role: "user", content: "yes" }));
     expect((await stage.shown()).length).toBe(4);
@@ -273,7 +273,7 @@ describe("host.start() with a message that replaces another", () => {
   });
 });
 
-describe("a page that asks for a new answer after an error", () => {
+describe("a request for a new answer after an error", () => {
   const overloaded = fail({ status: 503, message: "Overloaded" });
 
   it.each<[title: string, failures: number, parts: readonly MockPart[]]>([
@@ -291,7 +291,7 @@ describe("a page that asks for a new answer after an error", () => {
     expect((await stage.shown()).length).toBe(4);
   });
 
-  it("creates only one turn if the request arrives twice", async () => {
+  it("creates only one turn if it arrives twice", async () => {
     const stage = open(breaking(1, overloaded));
     await readStart(stage.start(say("Pay.", "m1")));
     const again = say("Pay.", "m1", { again: `${stage.id}/1` });

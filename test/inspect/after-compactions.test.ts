@@ -70,15 +70,18 @@ describe("a run with a compaction before its first request", () => {
     expect(journalLog.runs[0]).toMatchObject({ provider: "mock", compactions: [{ iteration: 0, outcome: "compacted" }] });
   });
 
-  it.for(["log", "journal", "journalLog"] as const)("is repeated by rerunFrom from each iteration of its %s", async (kind) => {
-    const recorded = await record(options());
-    for (const iteration of [0, 1]) {
-      const provider = provide(1);
-      const result = await runToolLoop(await rerunFrom(recorded[kind], { iteration }, { provider, tools: [work] }));
-      expect([result.status, result.text]).toEqual(["completed", "Done."]);
-      expect(provider.requests[0]?.messages.at(iteration === 0 ? -1 : -3)).toMatchObject({ role: "user", content: "Go." });
-    }
-  });
+  it.for(["log", "journal", "journalLog"] as const)(
+    "can be repeated by rerunFrom from each iteration of its %s",
+    async (kind) => {
+      const recorded = await record(options());
+      for (const iteration of [0, 1]) {
+        const provider = provide(1);
+        const result = await runToolLoop(await rerunFrom(recorded[kind], { iteration }, { provider, tools: [work] }));
+        expect([result.status, result.text]).toEqual(["completed", "Done."]);
+        expect(provider.requests[0]?.messages.at(iteration === 0 ? -1 : -3)).toMatchObject({ role: "user", content: "Go." });
+      }
+    },
+  );
 });
 
 it("a log that begins with a resumed run lists the calls in the order of the message", async () => {

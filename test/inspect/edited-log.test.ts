@@ -14,7 +14,7 @@ describe("a run log of a stream that was repeated after a crash", () => {
   const ended = { ...streamLine, type: "iteration-end", run: 1, usage: usage(100, 10), costUSD: 0.5 };
   const run = readEdited([...began, ...began, { ...streamLine, run: 1 }, ended]);
 
-  it("shows the nested run only in the second call", () => {
+  it("shows the nested run only below the repeated call", () => {
     expect(run.iterations.map(({ calls }) => calls.map(({ runs }) => runs.map(({ runId }) => runId)))).toEqual([[[]], [["r1"]]]);
     expect(run.iterations[1]?.calls[0]?.runs[0]?.starts).toHaveLength(2);
   });

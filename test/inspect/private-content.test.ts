@@ -53,7 +53,7 @@ function privateRun(): LoopOptions {
 }
 
 describe("runLog: the `redact` option", () => {
-  it("is called with every string in the run and its place", async () => {
+  it("is called with each string in the run and with the string's place", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
       redact: (said, place) => {
@@ -112,7 +112,7 @@ describe("runLog: the `redact` option", () => {
     ],
     ["does not return a string", () => undefined as never],
     ["returns a promise", () => Promise.reject(new Error("no")) as never],
-  ])('leads to the text "[redaction failed]" in the log if redact %s', async ([, redact]) => {
+  ])('puts the text "[redaction failed]" into the log if the redact function %s', async ([, redact]) => {
     const { result, lines } = await logRun(privateRun(), { redact });
     expect(result.functionHistory).toHaveLength(2);
     expect(lines.join("")).not.toContain("private");

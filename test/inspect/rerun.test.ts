@@ -9,7 +9,7 @@ import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
 import { addWatchers } from "../add-watchers.ts";
 
 describe("rerunFrom", () => {
-  it.for(kinds)("repeats a run's steered message from the run's %s", async (kind) => {
+  it.for(kinds)("repeats a steered message that is recorded in the run's %s", async (kind) => {
     const control = createLoopControl();
     const late = tool("late", () => control.steer("In German, please."));
     const options = { control, tools: [...tools, late] };
@@ -47,7 +47,7 @@ describe("rerunFrom", () => {
     ]);
   });
 
-  it("continues with different tools starting with the given iteration", async () => {
+  it("continues with different tools from the given iteration", async () => {
     const files = await runFirst({ script: [toolCall("look"), toolCall("look"), text("Done.")] });
     const find = tool("find", () => "found");
     const provider = createMockProvider([toolCall("find"), toolCall("look"), text("New.")]);
@@ -108,7 +108,7 @@ describe("rerunFrom", () => {
     await expect(runSecond(files.log, 1, { runId: "first" })).rejects.toMatchObject({ code: "invalid-option" });
   });
 
-  it("rejects before any request if the options would end the run earlier", async () => {
+  it("rejects, before any request, options that would end the run before the given iteration", async () => {
     const files = await runFirst({ script: [toolCall("broken"), toolCall("broken"), text("Done.")] });
     const provider = createMockProvider([text("New.")]);
     const options = await rerunFrom(files.log, { iteration: 2 }, { provider, limits: { maxConsecutiveToolErrors: 1 } });

@@ -53,7 +53,7 @@ function createLog(): { readonly wrap: Wrap; text(): string } {
 
 describe("runLog", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    'does not change the scenario "%s"',
+    'does not change the result of the scenario "%s"',
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
       const log = createLog();

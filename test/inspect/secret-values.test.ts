@@ -42,13 +42,13 @@ describe("runLog: secret values", () => {
   });
 
   it.for<Json>([{ tokens: 512, pass: 3 }, { name: "city", value: "Oslo" }, ["Oslo", "Bergen"], { password: null }])(
-    "are not assumed in %j, and the data is logged unchanged",
+    "are not suspected in %j, which is logged unchanged",
     async (data) => {
       expect(await logged(data)).toEqual(data);
     },
   );
 
-  it('are not assumed in an input schema, even in the schema of a field named "password"', async () => {
+  it('are not suspected in an input schema, even in the schema of a field named "password"', async () => {
     const inputSchema = {
       type: "object",
       properties: { password: { type: "string", minLength: 12 } },

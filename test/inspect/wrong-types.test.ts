@@ -79,14 +79,14 @@ function findProblems(text: string): { readonly problems: ReadonlySet<string>; r
   return { problems, shown };
 }
 
-describe("parseRunLog and the exports", () => {
+describe("parseRunLog and the log exports", () => {
   const logs = [
     ["a failed run", failedLog],
     ["a nested run", nestedLog],
     ["a suspended run", () => suspendedLog(1)],
   ] as const;
 
-  it.for(logs)('either reject as "log-damaged" or show the log of %s if one field has the wrong type', async ([, create]) => {
+  it.for(logs)('either reject the log of %s as "log-damaged" or show it if one field has the wrong type', async ([, create]) => {
     const { problems, shown } = findProblems(await create());
     expect([...problems]).toEqual([]);
     expect(shown).toBeGreaterThan(100);

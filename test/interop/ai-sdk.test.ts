@@ -204,7 +204,7 @@ describe("importTool: an AI SDK tool", () => {
   });
 });
 
-it("importTool: passes a tool that is a class instance as `this`", async () => {
+it("importTool: calls a tool that is a class instance with the instance as `this`", async () => {
   class Counter {
     readonly inputSchema = city;
     readonly description = "Counts.";

@@ -70,14 +70,14 @@ it("importTool: an Anthropic tool fails with the ToolError's text", async () => 
   expect(await runTool(importTool(made), {})).toMatchObject({ kind: "failed", error: { message: "No such city." } });
 });
 
-it("importTool: an Anthropic tool is validated by its schema library", async () => {
+it("importTool: validates an Anthropic tool's arguments with the tool's schema library", async () => {
   const made = betaStandardSchemaTool({ ...described, inputSchema: type({ "city?": "string" }), run: ({ city = "?" }) => city });
   const registry = createToolRegistry([importTool(made)]);
   expect(registry.validate("get", {})).toEqual({ value: {} });
   expect(await runTool(importTool(made), { city: 1 })).toMatchObject({ kind: "invalid-input" });
 });
 
-it("importTool: an Anthropic tool with plain JSON Schema is not validated", () => {
+it("importTool: does not validate the arguments of an Anthropic tool with plain JSON Schema", () => {
   const made = betaTool({ ...described, inputSchema: json, run: () => "" });
   const registry = createToolRegistry([importTool(made)]);
   expect(registry.definitions()[0]?.inputSchema).toEqual(json);

@@ -89,18 +89,21 @@ describe("calls in a message that was unfinished when the process died", () => {
     expect([asRead(scene), scene.ran]).toEqual([expected, ["pay", "look", "slow"]]);
   });
 
-  it.for([true, false])("never become not-run if they ran, whenever the process dies (sequential: %s)", async (sequential) => {
-    let seen = 0;
-    for (let afterRecords = 3; afterRecords < 12; afterRecords += 1) {
-      const scene = createScene(sequential);
-      const conversation = await dieInConversation(scene, { afterRecords }).catch(() => undefined);
-      if (conversation === undefined) break;
-      const ran = [...scene.ran];
-      await conversation.send("And now?");
-      const outcomes = asRead(scene);
-      for (const name of ran) expect(outcomes).not.toContain(`${name} not-run`);
-      seen += ran.length;
-    }
-    expect(seen).toBeGreaterThan(3);
-  });
+  it.for([true, false])(
+    'never get the outcome "not-run" if they ran, whenever the process dies (sequential: %s)',
+    async (sequential) => {
+      let seen = 0;
+      for (let afterRecords = 3; afterRecords < 12; afterRecords += 1) {
+        const scene = createScene(sequential);
+        const conversation = await dieInConversation(scene, { afterRecords }).catch(() => undefined);
+        if (conversation === undefined) break;
+        const ran = [...scene.ran];
+        await conversation.send("And now?");
+        const outcomes = asRead(scene);
+        for (const name of ran) expect(outcomes).not.toContain(`${name} not-run`);
+        seen += ran.length;
+      }
+      expect(seen).toBeGreaterThan(3);
+    },
+  );
 });

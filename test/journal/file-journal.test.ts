@@ -114,7 +114,7 @@ describe("fileJournal", () => {
     expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
   });
 
-  it("rejects a step that fails or does not return JSON, and accepts more steps", async () => {
+  it("rejects a step that fails or does not return JSON, and still accepts other steps", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     const close = await journal.open();

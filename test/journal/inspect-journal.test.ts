@@ -231,7 +231,7 @@ describe("inspectJournal", () => {
   });
 
   it.for([true, false])(
-    "contains a message sent during a drained last iteration only if the resumed run received it: %s",
+    "shows a message sent during the last iteration of a drained run only if the resumed run received it: %s",
     async (isPassedOn) => {
       const journal = memoryJournal();
       const control = createLoopControl();

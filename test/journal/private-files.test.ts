@@ -76,7 +76,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],
     ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
-  ])("rejects %s instead of the lock file, and writes nothing", async ([, plant]) => {
+  ])("rejects %s in place of the lock file, and writes nothing", async ([, plant]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const target = join(folder, "target");

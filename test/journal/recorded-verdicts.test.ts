@@ -89,7 +89,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps the decision about edited arguments if the schema now decides otherwise (old schema: $before, new schema: $after)",
+    "keeps the validation result for edited arguments if the schema now gives a different result (old schema: $before, new schema: $after)",
     async (schema) => {
       for (const id of ["B2", "never"]) {
         const policy: Approve = () => ({ kind: "modify", args: { id } });

@@ -61,7 +61,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("also replays a recorded retry with a higher limit", async () => {
+  it("replays a recorded retry even if a limit is now higher", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };

@@ -126,7 +126,7 @@ describe("withBlobs", () => {
     }
   });
 
-  it("keeps the inner journal's traits and methods, even if it is a class instance", async () => {
+  it("keeps the inner journal's traits and methods, even if the journal is a class instance", async () => {
     class Engine {
       readonly durable = true;
       readonly engine = true;

@@ -20,7 +20,7 @@ describe("fromJsonSchema: a hostile value", () => {
     ]);
   });
 
-  it("is rejected if it has more than 20,000 values", () => {
+  it("is rejected if it contains more than 20,000 values", () => {
     const list = { properties: { l: { items: { type: "number" } } } };
     expect(linesOf(list, { l: Array.from({ length: 19_998 }, () => 1) })).toEqual([]);
     const refused = [": The value has more than 20000 values, so it was not checked"];
@@ -78,7 +78,7 @@ describe("fromJsonSchema: a hostile value", () => {
     expect(linesOf(schema, "(".repeat(100_000))).toEqual(tooLong);
   });
 
-  it("is rejected if each level doubles the checks", () => {
+  it("is rejected if each nesting level doubles the number of checks", () => {
     const child = { $ref: "#/$defs/node" };
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;

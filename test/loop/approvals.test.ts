@@ -92,7 +92,7 @@ describe("approve", () => {
       },
     ],
     ["returns arguments that JSON cannot represent", () => ({ kind: "modify", args: { amount: 7n } as never })],
-  ])("fails the approval without running the call if the function %s", async ([, approve]) => {
+  ])("neither approves nor runs the call if the function %s", async ([, approve]) => {
     const result = await asking(approve).result;
     expect(answersOf(result).map((part) => part.result)).toEqual([failed]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
@@ -116,7 +116,7 @@ describe("approve", () => {
     expect(signal?.aborted).toBe(denied);
   });
 
-  it("modifies arguments, which are validated and stored next to the original arguments", async () => {
+  it("can modify arguments, which are validated and stored next to the original arguments", async () => {
     const edited = (args: object): Promise<Awaited<Playing["result"]>> =>
       asking(() => ({ kind: "modify", args: args as never })).result;
     const fine = await edited({ amount: 50 });
@@ -192,7 +192,7 @@ describe("approve", () => {
     expect(playing.recording.of("approval-decided")).toEqual([]);
   });
 
-  it("is not called again for a decision that the journal has", async () => {
+  it("is not called again for a decision that is in the journal", async () => {
     const first = await asking(({ callId }) => ({ kind: "modify", args: { amount: callId.length } })).result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     expect(steps["i0/call/0/pay/@approve/decision"]).toEqual({ value: { kind: "modify", args: { amount: 9 } } });
@@ -240,7 +240,7 @@ describe("approve", () => {
     ["execute", false],
     ["call", true],
     ["execute", true],
-  ] as const)("runs no tool for a call that the %s hook refused in an earlier execution (durable: %s)", async (hook, durable) => {
+  ] as const)("does not revive a call that the %s hook refused in an earlier execution (durable: %s)", async (hook, durable) => {
     const ran: unknown[] = [];
     const allows = new Set<string>();
     const refuse: Middleware["call"] = (call, next) =>

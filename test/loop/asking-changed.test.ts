@@ -159,7 +159,7 @@ describe("a call that waits for approval in the journal", () => {
   });
 });
 
-it("in a resumed run, a new approve is called only for calls that have not run", async () => {
+it("a resumed run calls a new approve function only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];

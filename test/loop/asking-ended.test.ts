@@ -45,7 +45,7 @@ describe("a call that waits for approval", () => {
     expect((await start({ journal: store.open(), resume: "retry-last" }).result).text).toBe("Done.");
   });
 
-  it("has no waiting result in the messages of a resumed run that was stopped from the start", async () => {
+  it('has the outcome "not-run" in the messages of a resumed run that is stopped immediately', async () => {
     const { ran, start } = setUp(() => "other");
     const store = createDurableStore();
     await start({ journal: store.open() }).result;
@@ -56,7 +56,7 @@ describe("a call that waits for approval", () => {
     expect([(await start({ journal: store.open(), answers }).result).text, ran]).toEqual(["Done.", ["pay"]]);
   });
 
-  it("still waits if a listener aborts the run at its last iteration-end", async () => {
+  it("still waits if a listener aborts the run at the last iteration-end event", async () => {
     const { ran, start } = setUp(() => "other");
     const store = createDurableStore();
     const playing = start({ journal: store.open() });
@@ -103,7 +103,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   },
 );
 
-it("a call keeps waiting if the time runs out in a resumed run that received the same decision as the crashed run", async () => {
+it("a call keeps waiting if the time runs out in a resumed run that receives a crashed run's decision about another call", async () => {
   const store = createDurableStore();
   const slow = tool("slow", () => never, { needsApproval: true });
   const tools = [slow, tool("other", () => 1, { needsApproval: true })];

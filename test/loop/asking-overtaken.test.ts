@@ -46,7 +46,7 @@ async function endOf({ start, store }: Stage, answers: LoopOptions["answers"]): 
 }
 
 describe("a FatalToolError thrown by a call that was approved on resume", () => {
-  it.for(["look", "agent"])('keeps the result of a later call to "%s" that has already run', async (name) => {
+  it.for(["look", "agent"])('does not change the result of a later call to "%s" that has already run', async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -57,7 +57,7 @@ describe("a FatalToolError thrown by a call that was approved on resume", () => 
     expect(stage.ran).toEqual([name]);
   });
 
-  it('keeps the outcome "interrupted" of a later call that a crash interrupted', async () => {
+  it('does not change the outcome "interrupted" of a later call that a crash interrupted', async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/call/1/look/outcome" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -95,7 +95,7 @@ it("limits.maxToolCalls counts a call that stays undecided after a fatal error",
   ]);
 });
 
-it("a smaller limits.maxToolCalls refuses no call that waited when the run ended, not even in a replay", async () => {
+it("a lowered limits.maxToolCalls does not refuse a call that was waiting when the run ended, even in a replay", async () => {
   const stage = setUp([toolCall("gone"), toolCall("pay")], { limits: { maxToolCalls: 2 } });
   await stage.start().result;
   const smaller: Stage = { ...stage, start: (more) => stage.start({ ...more, limits: { toolConcurrency: 1, maxToolCalls: 1 } }) };

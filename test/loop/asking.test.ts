@@ -54,7 +54,7 @@ describe("a call that waits for approval", () => {
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it('has a "tool-end" for the denial, marked as replayed only in a replay', async () => {
+  it('has a "tool-end" event for its denial, marked as replayed only in a replay', async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), answers: both("deny") });
     const third = start({ journal: await savedOf(second) });
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("keeps its place in limits.maxToolCalls, which no later call takes", async () => {
+  it("keeps its place in limits.maxToolCalls, so that no later call can take the place", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 1 } });
     const first = start();
     const result = await first.result;

@@ -120,7 +120,7 @@ describe("the messages option", () => {
     ["a field similar to one that the message has", { role: "user", content: "a", contents: [] }],
     ["a date in a file", { role: "user", content: [{ type: "file", mediaType: "a/b", data: "aGk=", date: 1 }] }],
     ["data in a text part", { role: "assistant", content: [{ type: "text", text: "a", id: "p1", state: "done" }] }],
-  ])("is accepted if a message has %s in addition to its own fields", async ([, message]) => {
+  ])("is accepted if a message has %s in addition to the defined fields", async ([, message]) => {
     const messages = [message as Message, user("b")];
     expect((await play([text("Hi.")], { messages }).result).text).toBe("Hi.");
   });

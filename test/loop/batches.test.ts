@@ -40,7 +40,7 @@ describe("a batch of tool calls", () => {
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("of %d calls with toolConcurrency: %s runs at most %d calls at a time", async ([count, limit, expected]) => {
+  ])("with %d calls and toolConcurrency: %s runs at most %d calls at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
@@ -55,7 +55,7 @@ describe("a batch of tool calls", () => {
     expect((await result).durationMs).toBe(40);
   });
 
-  it("lets control.stop() end the run after a batch of more calls than toolConcurrency", async () => {
+  it("lets control.stop() end the run even if the batch has more calls than toolConcurrency", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const batch = [call("work", "a", 10), call("work", "b", 10), call("work", "c", 10)];

@@ -190,7 +190,7 @@ describe("an approved call whose tool changes before the call runs", () => {
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it("is refused after one approval of a tool that changes each time", async () => {
+  it("is refused without a second approval if the tool keeps changing", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));

@@ -30,7 +30,7 @@ describe("a run whose tool has different traits when the run is replayed", () =>
       "answered",
     ],
     ["now requires a follow-up", { requiresFollowUp: false }, {}, [saying], "pre-tool-text"],
-  ])("ends as recorded if it %s", async ([, was, now, script, reason]) => {
+  ])("ends as recorded if the tool %s", async ([, was, now, script, reason]) => {
     const first = await run(was, script);
     expect(first.reason.kind).toBe(reason);
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)) as never);

@@ -194,7 +194,7 @@ describe("a control from createLoopControl", () => {
     `);
   });
 
-  it("lets a resumed run repeat no call if drain() raced the end of a batch", async () => {
+  it("does not make a resumed run repeat a call if drain() raced the end of a batch", async () => {
     const resumed: Promise<LoopResult>[] = [];
     const legs = await legsOf({
       script: [[toolCall("work"), toolCall("work"), toolCall("alone")], text("Done.")],
@@ -217,7 +217,7 @@ describe("a control from createLoopControl", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("does not lose any messages if a second run races the end of the first run", async () => {
+  it("does not lose any messages if a second run starts while the first run is ending", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

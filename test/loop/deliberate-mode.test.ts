@@ -30,7 +30,7 @@ async function outcome(playing: Playing): Promise<string | undefined> {
 }
 
 describe("createDeliberateMode()", () => {
-  it("lets a tool run after its trigger, and for four turns after the tool succeeds", async () => {
+  it("lets a tool run after a message with the tool's trigger, and for four turns after the tool succeeds", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
     // A blocked call, or a turn without calls, does not restart the count of four turns.
@@ -52,7 +52,7 @@ describe("createDeliberateMode()", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("in the result of a blocked call, lists the tools that the user message %j allows", async ([said, allowedToolNames]) => {
+  ])("lists, in the result of a blocked call, the tools that the user message %j allows", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
@@ -65,15 +65,18 @@ describe("createDeliberateMode()", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])('reports the trigger of an allowed tool in "hidden-notice" after the user message %j', async ([said, recent, trigger]) => {
-    const mode = createDeliberateMode({ triggers });
-    if (recent.length === 0) await say(mode, "Remind me").result;
-    const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
-    const playing = say(mode, said, { call, recent });
-    await playing.result;
-    const args = { at: "six", apiKey: "[redacted]", note: "[redacted]" };
-    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
-  });
+  ])(
+    'reports the trigger of an allowed tool in a "hidden-notice" event after the user message %j',
+    async ([said, recent, trigger]) => {
+      const mode = createDeliberateMode({ triggers });
+      if (recent.length === 0) await say(mode, "Remind me").result;
+      const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
+      const playing = say(mode, said, { call, recent });
+      await playing.result;
+      const args = { at: "six", apiKey: "[redacted]", note: "[redacted]" };
+      expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
+    },
+  );
 
   it("counts a replayed run's turn only once", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });

@@ -18,7 +18,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("appears in the transcript if the server asks for the request to be sent again, and the run ends at maxPauses", async () => {
+  it("stays in the transcript if the provider pauses the message and maxPauses then ends the run", async () => {
     const ran: string[] = [];
     const quick = tool("quick", (_, { callId }) => (ran.push(callId), 1), { eager: true });
     const script = [[toolCall("quick"), finish("continue")]];
@@ -249,7 +249,7 @@ describe("the `stream` hook", () => {
   const watched = (watch: MessageWatch): Middleware => ({ name: "watch", pure: true, stream: () => watch });
   const turn = [toolCall("act", { n: 1 }), wait(5), toolCall("act", { n: 2 }), text("Hm.")];
 
-  it("receives each complete call, and adds fields to the recorded answer", async () => {
+  it("receives each complete call, and can add fields to the recorded answer", async () => {
     const seen: unknown[] = [];
     const watch: MessageWatch = {
       call: ({ args }) => void seen.push(args),
@@ -284,7 +284,7 @@ describe("the `stream` hook", () => {
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "watch.stream", error: { message: "no" } });
   });
 
-  it("does not repeat a step of middleware that waits for the message", async () => {
+  it("lets a call hook wait for the end of the message without repeating the hook's step", async () => {
     const steps: string[] = [];
     const counting: Middleware = {
       name: "count",

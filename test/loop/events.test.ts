@@ -237,7 +237,7 @@ describe("notice events", () => {
     expect(await noticesOf(count, options)).toEqual(notices);
   });
 
-  it("come once before iteration 21, even if this iteration has continuations", async () => {
+  it("are sent once before iteration 21, even if this iteration has continuations", async () => {
     let ran = 0;
     const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
       tools: [tool("t", () => (ran += 1))],

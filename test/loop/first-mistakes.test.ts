@@ -93,7 +93,7 @@ describe("the `provider` option", () => {
       "createConversation",
       () => createConversation({ id: "a", store: memoryConversationStore(), options: { provider: aiSdk("gpt-5") as never } }),
     ],
-  ])("of %s gets the same advice", ([, make]) => {
+  ])("of %s refuses an AI SDK model with the same advice", ([, make]) => {
     expect(make).toThrow(aiSdkAdvice);
   });
 });
@@ -110,12 +110,12 @@ describe("options in the wrong place", () => {
       () => createRunHost({ tools: [] } as never),
       'There is no option "tools". Write: host.start(id, { tools, message })',
     ],
-  ])("%s says where the option belongs", ([, make, message]) => {
+  ])("cause an error that says where they belong: %s", ([, make, message]) => {
     expect(make).toThrow(message);
   });
 });
 
-describe("the adapter call", () => {
+describe("an adapter call without an options object", () => {
   it.for<[what: string, make: () => unknown, name: string, instead: string]>([
     ["openaiChat(client)", () => openaiChat(client as never), "client", 'openaiChat({ client, model: "gpt-5" })'],
     ["openaiResponses(client)", () => openaiResponses(client as never), "client", 'openaiResponses({ client, model: "gpt-5" })'],
@@ -132,7 +132,7 @@ describe("the adapter call", () => {
       'googleGenerateContent({ client, model: "gemini-3.5-flash" })',
     ],
     ["aiSdkModel(model)", () => aiSdkModel(aiSdk("gpt-5") as never), "model", 'aiSdkModel({ model: openai("gpt-5") })'],
-  ])("%s says to pass an object", ([, make, name, instead]) => {
+  ])("throws an error that shows the object to pass: %s", ([, make, name, instead]) => {
     expect(make).toThrow(`Option "options" is the ${name} itself, but must be an object with the ${name}. Write: ${instead}.`);
   });
 });
@@ -162,13 +162,13 @@ describe("a message in a different format", () => {
   it.for<[given: object, received: string]>([
     [{}, 'is an object with none of "message", "messages" and "regenerate", but must be'],
     [{ message: "Hi.", regenerate: true }, 'is an object with 2 of "message", "messages" and "regenerate", but must be'],
-  ])("%j is refused by a host", async ([given, received]) => {
+  ])("is refused by a host if the request contains %j", async ([given, received]) => {
     await expect(host.start("a", { ...options, ...given } as never)).rejects.toThrow(received);
   });
 });
 
 describe("the `store` option", () => {
-  it("suggests fileConversationStore for a path, in a run host and in a conversation", () => {
+  it("is rejected with a suggestion of fileConversationStore for a path, in a run host and in a conversation", () => {
     const store = "./chats" as never;
     expect(() => createRunHost({ store })).toThrow('Write: fileConversationStore("chats"), from');
     const options = { provider: createMockProvider([]) };
@@ -176,13 +176,13 @@ describe("the `store` option", () => {
   });
 });
 
-describe("other mistakes", () => {
+describe("the error message", () => {
   it.for<[option: string, advice: string]>([
     ["timeout", "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait"],
     ["timeoutMs", "limits: { wallClockMs: 60_000 }"],
     ["budget", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
     ["maxCost", "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()"],
-  ])("the error for the option %s says which limit to set", async ([option, advice]) => {
+  ])("for the wrong option %s says which limit to set", async ([option, advice]) => {
     expect((await refusal({ [option]: 5 })).message).toContain(`Write: ${advice}`);
   });
 
@@ -190,18 +190,18 @@ describe("other mistakes", () => {
     ["signal", { signal: new AbortController() }, "is an AbortController, but must be an AbortSignal. Write: controller.signal."],
     ["journal", { journal: "./run.jsonl" }, 'Write: fileJournal("run.jsonl"), from "turnwright/journal".'],
     ["pricing", { limits: { maxCostUSD: 1 } }, 'Write: genaiPrices(), from "turnwright/prices".'],
-  ])("the error for the option %s says what to write", async ([, given, advice]) => {
+  ])("for the option %s says what to write", async ([, given, advice]) => {
     expect((await refusal(given)).message).toContain(advice);
   });
 
-  it("host.resume with a message says that only start accepts messages", async () => {
+  it("for host.resume with a message says that only start accepts messages", async () => {
     const options = { provider: createMockProvider([]), message: "Hi." };
     await expect(createRunHost().resume("a", options as never)).rejects.toThrow(
       /Option "message" is .*, but must be omitted, because only/,
     );
   });
 
-  it("unwrap(stream) says to await the result", async () => {
+  it("for unwrap(stream) says to await the result", async () => {
     const stream = play([text("Done.")]);
     expect(() => unwrap(stream as never)).toThrow(
       "is a stream, but must be the awaited result of runToolLoop. Write: unwrap(await stream.result).",
@@ -209,7 +209,7 @@ describe("other mistakes", () => {
     await stream.result;
   });
 
-  it("defineAgentTool without prepare says where the nested run's options belong", () => {
+  it("for defineAgentTool without prepare says where the nested run's options belong", () => {
     const fields = { name: "ask", description: "Asks", inputSchema: z.object({}), system: "Be short." };
     expect(() => defineAgentTool(fields as never)).toThrow("Return the options of the nested run from it: prepare: (args) => (");
   });
@@ -266,7 +266,7 @@ describe("an array of tools", () => {
       { name: "search", description: "", schema: z.object({}), invoke: () => "found" },
       'Write: importTool(tool), from "turnwright/interop"',
     ],
-  ])("with %s says how to import it", ([, given, advice]) => {
+  ])("with %s causes an error that says how to import the tool", ([, given, advice]) => {
     try {
       createToolRegistry([given as never]);
       expect.unreachable();

@@ -121,7 +121,7 @@ describe("a hostile call id", () => {
     ["text that looks like a journal key", "i0/call/0/pay/@approve/decision"],
     ["text that looks like a generated id", "call_i9_9"],
     ["a space", " "],
-  ])("lets a decision approve the call in a resumed run: %s", async ([, id]) => {
+  ])("does not prevent a decision from approving the call in a resumed run: %s", async ([, id]) => {
     let ran = 0;
     const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
       play([...(more.journal === undefined ? [toolCall("pay", {}, { id })] : []), text("Done.")], {

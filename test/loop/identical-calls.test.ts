@@ -118,7 +118,7 @@ describe("limitIdenticalCalls", () => {
       (_, index) =>
         index < turns ? toolCall("look") : text("Done.");
 
-    it("does not count its equal results", async () => {
+    it("does not count the tool's equal results", async () => {
       const playing = play(waits(40), { tools: [poll], middleware, limits: { maxIterations: 50 } });
       expect((await playing.result).reason.kind).toBe("answered");
     });

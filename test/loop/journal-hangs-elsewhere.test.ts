@@ -27,7 +27,7 @@ describe("a journal that hangs or fails", () => {
     toResult: ({ text: said }) => said,
   });
 
-  it("rejects the outer run after a kill if the journal hangs in a nested run", async () => {
+  it("makes the outer run reject after a kill if it hangs in a nested run", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
     for (const at of [
       "i0/call/0/agent/begun",
@@ -48,7 +48,7 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("rejects the outer run and releases a waiting nested run if a step throws", async () => {
+  it("makes the outer run reject, and releases a waiting nested run, if a step throws", async () => {
     const kept = memoryJournal();
     const clock = createTestClock();
     const asking = defineAgentTool<{ readonly asks: boolean }>({
@@ -99,7 +99,7 @@ describe("a journal that hangs or fails", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("rejects the result of streamToolLoop, whether the reader continues or stops", async () => {
+  it("makes the result of streamToolLoop reject, whether the reader continues or stops", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
       const journal = hanging({ at: "i0/request/model", when: "after" });
@@ -121,7 +121,7 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("rejects a replay if read() never settles", async () => {
+  it("makes a replay reject if read() never settles", async () => {
     const failed = await play([]).result;
     const journal = memoryJournal(JSON.parse(JSON.stringify(failed.journal)));
     const asked: string[] = [];
@@ -133,7 +133,7 @@ describe("a journal that hangs or fails", () => {
   });
 });
 
-describe("a journal with invalid answers", () => {
+describe("a journal that returns invalid values", () => {
   it.for<[what: string, journal: Partial<Journal>, message: string | RegExp]>([
     [
       "open() resolves without a close function",
@@ -146,7 +146,7 @@ describe("a journal with invalid answers", () => {
       { step: () => Promise.resolve(7 as never) },
       'recorded result of step "run", but returned 7',
     ],
-  ])("rejects the run and releases everything if %s", async ([, more, message]) => {
+  ])("makes the run reject, and releases everything, if %s", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);
     expect([clock.pending, provider.active, control.stop()]).toEqual([0, 0, "finished"]);

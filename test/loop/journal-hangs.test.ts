@@ -20,11 +20,11 @@ function isOver({ at, when }: Hang): boolean {
 
 const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} running the step "${at}"`);
 
-describe("runToolLoop with a hanging journal", () => {
+describe("runToolLoop with a journal that hangs", () => {
   // A late stop returns "finished" and does not end the run.
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
   it.for(rows.filter(([, how, place]) => how !== "control.stop() is called" || !isOver(place)))(
-    'rejects a run that hangs %s with "journal-unresponsive" when %s',
+    '%s rejects with "journal-unresponsive" when %s',
     async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
@@ -64,7 +64,7 @@ describe("runToolLoop with a hanging journal", () => {
   });
 
   it.for(places.filter(({ at }) => at !== "open").map((place) => [nameOf(place), place] as const))(
-    "rejects a run that hangs %s at most 500 ms after limits.wallClockMs",
+    "%s rejects at most 500 ms after limits.wallClockMs",
     async ([, place]) => {
       const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
       const failed = playing.result.catch((error: unknown) => error);

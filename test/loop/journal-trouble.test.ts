@@ -63,7 +63,7 @@ describe("runToolLoop with a saved journal", () => {
     expect([isLoopError(thrown, "invalid-option") && thrown.details.option, store.records.size]).toEqual(["runId", 0]);
   });
 
-  it("rejects a resume without the tool of a call that has not run", async () => {
+  it("rejects a resumed run that lacks the tool of a call that has not run", async () => {
     const late = tool("late", () => 1, { needsApproval: true });
     const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
     const first = await play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry }).result;
@@ -127,7 +127,7 @@ describe("a journal that fails", () => {
     ["i1/request/model", "throws at once", []],
     ["i1/request/model", "rejects late", [{ key: "i1/request/model", answer: { text: "Done." } }]],
     ["i1/answered", "rejects", []],
-  ] as const)('rejects with the partial result if the step "%s" %s', async ([key, how, unrecorded]) => {
+  ] as const)('makes the run reject with the partial result if the step "%s" %s', async ([key, how, unrecorded]) => {
     const playing = play([[text("Look: "), toolCall("echo")], text("Done.")], {
       runId: "mine",
       tools: [tool("echo", (args) => args, { sequential: true })],
@@ -191,24 +191,27 @@ describe("a journal that fails", () => {
     expect(said).toHaveLength(key === "i0/next" ? 2 : 1);
   });
 
-  it.for(rows)('rejects the run with its error and releases everything if the step "%s" %s', async ([key, how]) => {
-    const listeners = countListeners();
-    const control = createLoopControl();
-    const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
-      runId: "failing",
-      control,
-      tools: [echo, tool("deaf", () => (/^i1|^i0\/(?:after|next)/.test(key) ? 1 : never), { timeoutMs: 1_000 })],
-      journal: failing(key, how),
-      limits: { wallClockMs: 60_000 },
-      middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
-    });
-    await expect(playing.result).rejects.toBe(broken);
-    await playing.clock.flush();
-    expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
-    expect([control.stop(), control.isToolChainActive()]).toEqual(["finished", false]);
-    expect((await play([text("Hi.")], { runId: "failing" }).result).text).toBe("Hi.");
-    listeners.stop();
-  });
+  it.for(rows)(
+    'makes the run reject with the journal\'s error, and releases everything, if the step "%s" %s',
+    async ([key, how]) => {
+      const listeners = countListeners();
+      const control = createLoopControl();
+      const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
+        runId: "failing",
+        control,
+        tools: [echo, tool("deaf", () => (/^i1|^i0\/(?:after|next)/.test(key) ? 1 : never), { timeoutMs: 1_000 })],
+        journal: failing(key, how),
+        limits: { wallClockMs: 60_000 },
+        middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
+      });
+      await expect(playing.result).rejects.toBe(broken);
+      await playing.clock.flush();
+      expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
+      expect([control.stop(), control.isToolChainActive()]).toEqual(["finished", false]);
+      expect((await play([text("Hi.")], { runId: "failing" }).result).text).toBe("Hi.");
+      listeners.stop();
+    },
+  );
 
   it("aborts the signals of running tools", async () => {
     const signals: AbortSignal[] = [];

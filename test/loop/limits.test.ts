@@ -34,7 +34,7 @@ describe("timeouts.firstChunkMs", () => {
     [{ firstChunkMs: 10 }, 10],
     [{ firstChunkMs: 10, streamIdleMs: 400_000 }, 10],
     [{ firstChunkMs: 500_000, streamIdleMs: 1_000 }, 500_000],
-  ])("ends a silent stream with the timeouts %j after %d ms", async ([timeouts, limitMs]) => {
+  ])("given the timeouts %j, ends a silent stream after %d ms", async ([timeouts, limitMs]) => {
     const playing = play([stall()], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs });
@@ -65,25 +65,22 @@ describe("timeouts.streamMs", () => {
     [{ streamMs: 250_000 }, 250_000],
     [{ streamMs: 4_000_000 }, 4_000_000],
     [{ streamMs: 250_000, toolCleanupMs: 0 }, 250_000],
-  ])(
-    "ends a stream that never stops writing with the timeouts %j after %d ms, and keeps its text",
-    async ([timeouts, limitMs]) => {
-      const playing = play([[...dribble(180_000)]], { timeouts });
-      await playing.clock.advance(10_000_000);
-      const { status, reason, text: said, messages } = await playing.result;
-      expect([status, reason]).toEqual(["timeout", { kind: "stream-too-long", limitMs }]);
-      expect(playing.endedAt()).toBe(limitMs);
-      expect(said).toBe(".".repeat(Math.ceil(limitMs / 100_000)));
-      expect(messages.at(-1)).toMatchObject({ role: "assistant", content: [{ type: "text", text: said }] });
-      expect(playing.recording.of("notice").map(({ kind }) => kind)).toEqual(["stream-timeout"]);
-      expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
-    },
-  );
+  ])("given the timeouts %j, ends an endless stream after %d ms and keeps its text", async ([timeouts, limitMs]) => {
+    const playing = play([[...dribble(180_000)]], { timeouts });
+    await playing.clock.advance(10_000_000);
+    const { status, reason, text: said, messages } = await playing.result;
+    expect([status, reason]).toEqual(["timeout", { kind: "stream-too-long", limitMs }]);
+    expect(playing.endedAt()).toBe(limitMs);
+    expect(said).toBe(".".repeat(Math.ceil(limitMs / 100_000)));
+    expect(messages.at(-1)).toMatchObject({ role: "assistant", content: [{ type: "text", text: said }] });
+    expect(playing.recording.of("notice").map(({ kind }) => kind)).toEqual(["stream-timeout"]);
+    expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
+  });
 
   it.for<[what: string, part: MockPart]>([
     ["reasoning", reasoning(".")],
     ["call arguments", chunk({ type: "call-args-delta", key: "k", text: " " })],
-  ])("bounds a stream of %s", async ([, part]) => {
+  ])("limits a stream of %s", async ([, part]) => {
     const start = chunk({ type: "call-start", key: "k", name: "any" });
     const playing = play([[start, ...Array.from({ length: 500 }, () => [wait(50_000), part]).flat()]]);
     await playing.clock.advance(4_000_000);

@@ -31,7 +31,7 @@ describe("two concurrent runs", () => {
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 
-  it("leave the runId free if the second run is rejected because of its control", async () => {
+  it("leave the second run's id free if the second run is rejected because of its control", async () => {
     const control = createLoopControl();
     const first = play([stall()], { control, runId: "first" });
     const refused = await runToolLoop({

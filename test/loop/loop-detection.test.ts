@@ -75,7 +75,7 @@ describe("detectLoops", () => {
     expect([await warned("echo"), await warned("next")]).toEqual([true, false]);
   });
 
-  it("reports nothing if detectLoops is not set", async () => {
+  it("is off by default", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;
     expect(heard(playing)).toEqual([]);

@@ -82,7 +82,7 @@ describe("journal.open()", () => {
       "no i0/request/model",
       ["open", "run", "begin", "i0/request/model", "close"],
     ],
-  ])("rejects the run with the error and releases everything if %s", async ([, faults, message, expected]) => {
+  ])("leaves nothing open in a run that rejects because %s", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);
     const { result, options, control, clock } = play([text("Done.")], { journal, tools: [tool("t", () => 1)] });
     await expect(result).rejects.toThrow(message);
@@ -109,7 +109,7 @@ describe("journal.open()", () => {
     expect([answers, linesOf(again.messages)]).toEqual([["finished"], ["user: Go.", "assistant: Waiting."]]);
   });
 
-  it("rejects the run with the error from a step even if closing the journal never finishes", async () => {
+  it("does not hide the error from a step, even if closing the journal never finishes", async () => {
     const { journal } = openable({ at: "i0/request/model" });
     const { result, clock } = play([text("Done.")], { journal: { ...journal, open: async () => () => never } });
     result.catch(() => {});

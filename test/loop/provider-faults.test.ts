@@ -167,7 +167,7 @@ describe("the attempt-discarded chunk before a second attempt", () => {
 });
 
 describe("the attempt-discarded chunk", () => {
-  it("redacts secrets in its event's error", async () => {
+  it("has secrets redacted in the error of its event", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });

@@ -23,7 +23,7 @@ function setUp(): Stage {
 }
 
 describe("options.answers", () => {
-  it("given for the old tool have no effect on the changed tool", async () => {
+  it("that approve a call have no effect after the call's tool changes", async () => {
     const { ran, start } = setUp();
     const again = (answers: LoopOptions["answers"], description = "Pays the bank"): Playing => start(description, answers);
     await start("Pays").result;
@@ -48,14 +48,17 @@ describe("options.answers", () => {
     expect(ran.length).toBe(1);
   });
 
-  it.each(["Pays", "Pays the bank"])("also deny the changed tool if the last execution had the tool %j", async (before) => {
-    const { ran, start } = setUp();
-    await start("Pays").result;
-    await start(before).result;
-    const { result } = start("Pays the bank", { call_i0_0: { kind: "deny", reason: "Never." } });
-    expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: denied"], []]);
-    expect(outcomesOf(await start("Pays the bank").result)).toEqual(["call_i0_0: denied"]);
-  });
+  it.each(["Pays", "Pays the bank"])(
+    "that deny a call still apply after the call's tool changes (tool in the last execution: %j)",
+    async (before) => {
+      const { ran, start } = setUp();
+      await start("Pays").result;
+      await start(before).result;
+      const { result } = start("Pays the bank", { call_i0_0: { kind: "deny", reason: "Never." } });
+      expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: denied"], []]);
+      expect(outcomesOf(await start("Pays the bank").result)).toEqual(["call_i0_0: denied"]);
+    },
+  );
 
   it("need a numbered id for a repeated approval request, even in a nested run", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));

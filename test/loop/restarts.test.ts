@@ -62,7 +62,7 @@ describe("a tool that returns contextRestart", () => {
     ["the tools in contextRestarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["the tools from both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
     ['no tools after a restart with the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
-  ])("for the rest of the run, hides %s", async ([, data, effects, shown]) => {
+  ])("hides %s for the rest of the run", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, {
       middleware: [contextRestarts({ effects })],
     });

@@ -56,7 +56,7 @@ it('resume: "retry-last" continues after a provider error without running a fini
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it('resume: "retry-last" continues a failed run even if an earlier resume lacked this option', async () => {
+it('resume: "retry-last" continues a failed run even if an earlier attempt to resume it lacked this option', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);
@@ -72,7 +72,7 @@ it('resume: "retry-last" continues a failed run even if an earlier resume lacked
   expect(third.text).toBe("Yes.");
 });
 
-it('resume: "retry-last" records repeated steps under retry keys', async () => {
+it('resume: "retry-last" records repeated steps under new keys', async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([toolCall("save"), fail({ status: 503 })]);
@@ -144,7 +144,7 @@ it('resume: "retry-last" does not retry a provider error that occurs in the curr
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
 
-it("a run with the result.journal of a finished run replays the result", async () => {
+it("a run that receives a finished run's result.journal replays its result", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);
@@ -183,7 +183,7 @@ it('resume: "retry-last" does not retry tool errors that occur in the current ex
   expect([second.reason.kind, provider.calls]).toEqual(["tool-error-cap", 1]);
 });
 
-it("runToolLoop names limits.maxIterations in the error for a top-level maxIterations", async () => {
+it("runToolLoop suggests limits.maxIterations in the error for a top-level maxIterations option", async () => {
   const refused = runToolLoop({ provider: createMockProvider([]), messages, maxIterations: 3 } as LoopOptions);
   await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
 });
@@ -199,7 +199,7 @@ it("a replay continues a paused message that an earlier execution continued, wha
   expect([again.reason.kind, again.text, again.messages]).toEqual(["answered", "One, two.", first.messages]);
 });
 
-it("records each ending of a message that was paused again after an ending", async () => {
+it("the journal keeps both endings of a message that reaches limits.maxPauses in two executions", async () => {
   const { options } = setUp();
   const pause = (say: string): MockMessage => [text(say), finish("paused")];
   const first = await runToolLoop({ ...options, provider: createMockProvider([pause("One, ")]), limits: { maxPauses: 0 } });

@@ -11,7 +11,7 @@ describe('resume: "retry-last"', () => {
     ["maxIterations", { limits: { maxIterations: 1 } }, "max-iterations"],
     ["maxTokens", { limits: { maxTokens: 5 } }, "max-tokens"],
     ["maxIterations with a final answer", { limits: { maxIterations: 1 }, middleware: [finalAnswer()] }, "max-iterations"],
-  ])("ends for the same reason again if the limit is unchanged (%s)", async ([, options, kind]) => {
+  ])("ends the run for the same reason again if the limit is unchanged (%s)", async ([, options, kind]) => {
     const turn: MockMessage = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
     const first = play(() => turn, { ...options, tools: [note] });
     const journal = memoryJournal(await savedOf(first));

@@ -88,13 +88,13 @@ describe.for(orders)("a call to a deferred tool that the model has not seen, %s 
   });
 });
 
-describe.for(orders)("a changed tool whose call had not run, %s to the same tool", ([, calls, index]) => {
+describe.for(orders)("a resumed run after a tool change, with an unexecuted call %s to the same tool", ([, calls, index]) => {
   const changed = z.object({ amount: z.number(), currency: z.string() });
 
   it.for([
     ["changed", { inputSchema: changed }, { kind: "required-field-added", field: "currency" }],
     ["removed", undefined, { kind: "removed" }],
-  ] as const)("rejects the resumed run if it was %s", async ([, traits, change]) => {
+  ] as const)("is rejected if the tool was %s", async ([, traits, change]) => {
     const store = createDurableStore();
     const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/request/model" }) });
     await expect(dying).rejects.toThrow("The process died.");

@@ -132,7 +132,7 @@ describe("runToolLoop", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)('has the text of all "text-delta" events in result.streamResults: %s', async ([, scenario]) => {
+  it.for(byTitle)('returns the text of all "text-delta" events in result.streamResults: %s', async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
@@ -181,8 +181,8 @@ describe("options.signal", () => {
   });
 });
 
-describe("runToolLoop, rejected for an invalid option,", () => {
-  it("releases its control and its runId for the next run", async () => {
+describe("a runToolLoop call rejected for an invalid option", () => {
+  it("releases its control and its runId for the next call", async () => {
     const staged = setUp({ title: "", status: "completed", reason: "answered", script: [text("Hi")], text: "Hi" });
     const refused = await runToolLoop({ ...staged.options, limits: { maxIterations: 0 } }).catch((error: unknown) => error);
     expect(isLoopError(refused, "invalid-option")).toBe(true);

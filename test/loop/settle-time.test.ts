@@ -111,7 +111,7 @@ describe("timeouts.toolCleanupMs", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("set to Infinity lets a stop wait for a tool without a time limit", async () => {
+  it("lets a stop wait for a tool without a time limit if set to Infinity", async () => {
     const clock = createTestClock();
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -124,8 +124,8 @@ describe("timeouts.toolCleanupMs", () => {
   });
 });
 
-describe("a tool that settles after the run is ended", () => {
-  it("lets the run end immediately", async () => {
+describe("a tool that settles after the run is told to end", () => {
+  it("lets the run end as soon as the tool settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",

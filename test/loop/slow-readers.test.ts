@@ -107,7 +107,7 @@ describe("the unread events of streamToolLoop", () => {
     kinds.flatMap(([kind, chunk]) =>
       [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => [kind, steps.join(", "), chunk, steps] as const),
     ),
-  )("are never more than 64 %s events if the reader takes %s events at a time", async ([, , chunk, steps]) => {
+  )("never exceed 64 %s events if the reader takes %s events at a time", async ([, , chunk, steps]) => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -128,7 +128,7 @@ describe("the unread events of streamToolLoop", () => {
     expect((await watched.stream.result).reason.kind).toBe("stopped");
   });
 
-  it("include all of a tool's progress, and make the model wait", async () => {
+  it("include all of a tool's progress events, and make the model wait", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });

@@ -74,10 +74,13 @@ describe("a run that is resumed with smaller limits", () => {
     expect(reason.kind).toBe("answered");
   });
 
-  it.each([{ maxConsecutiveToolErrors: 1 }, { maxConsecutiveToolErrors: 2 }])("keeps %j for new work", async (limits) => {
-    const recorded = await record([...calls("breaks"), text("Done.")], { limits: { maxConsecutiveToolErrors: 4 } });
-    expect((await resume(recorded, { limits })).reason.kind).toBe("answered");
-  });
+  it.each([{ maxConsecutiveToolErrors: 1 }, { maxConsecutiveToolErrors: 2 }])(
+    "does not apply %j to recorded tool errors",
+    async (limits) => {
+      const recorded = await record([...calls("breaks"), text("Done.")], { limits: { maxConsecutiveToolErrors: 4 } });
+      expect((await resume(recorded, { limits })).reason.kind).toBe("answered");
+    },
+  );
 
   it("ends with the recorded limit and its recorded value", async () => {
     const recorded = await record(turns, { limits: { maxIterations: 3 } });

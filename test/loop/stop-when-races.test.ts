@@ -111,7 +111,7 @@ describe("a pending stopWhen condition", () => {
 });
 
 describe("stopWhen with a journal", () => {
-  it("does not run the undecided calls after a crash", async () => {
+  it("keeps calls from running in a resumed run if the process crashed before a decision", async () => {
     const store = createDurableStore();
     const playing = play([toolCall("echo")], { ...stopping(() => never), journal: store.open({ afterRecords: 4 }) });
     await playing.clock.flush();

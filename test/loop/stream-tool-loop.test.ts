@@ -17,7 +17,7 @@ describe("streamToolLoop", () => {
     expect((await stream.result).text).toBe("Done.");
   });
 
-  it("starts immediately and does not lose any events for a late reader", async () => {
+  it("starts immediately and keeps all events for a late reader", async () => {
     const recording = recordEvents();
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;

@@ -93,7 +93,7 @@ describe("a tool that is a generator", () => {
     ["the array that execute returns instead of a generator", () => [1, 2], [1, 2], []],
     ["the string that execute returns instead of a generator", () => "ab", "ab", []],
     ["the returned data that contains a function named next", () => ({ next: () => 1, rows: [] }), { rows: [] }, []],
-  ])("has as its result %s", async ([, execute, expected, shown]) => {
+  ])("has the following result: %s", async ([, execute, expected, shown]) => {
     const { recording, result } = play(script, { tools: [tool("work", execute)] });
     expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: expected });
     expect(shownOf(recording.events)).toEqual(shown);

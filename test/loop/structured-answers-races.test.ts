@@ -129,7 +129,7 @@ describe("answer validation by structuredOutput", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("lets an interrupt end the run instead of the next attempt if the answer is invalid", async () => {
+  it("lets an interrupt end the run after an invalid answer, without another attempt", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],
@@ -230,7 +230,7 @@ describe("structuredOutput with a journal", () => {
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
-  it('allows the same number of tries again with resume: "retry-last"', async () => {
+  it('allows the same number of attempts again with resume: "retry-last"', async () => {
     const options = {
       runId: "r",
       messages: [{ role: "user" as const, content: "Go." }],

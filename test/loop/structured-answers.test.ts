@@ -192,11 +192,11 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
 describe.for([
   ["structuredOutput, finalAnswer", [structuredOutput(schema), finalAnswer()]],
   ["finalAnswer, structuredOutput", [finalAnswer(), structuredOutput(schema)]],
-] as const)("middleware: [%s]", ([, middleware]) => {
+] as const)("runToolLoop with middleware: [%s]", ([, middleware]) => {
   it.for<[said: string, output: unknown]>([
     ['{ "n": 8 }', { n: 8 }],
     ["Eight.", undefined],
-  ])("the final answer %j at a limit gives the output %o", async ([said, output]) => {
+  ])("turns the final answer %j at a limit into the output %o", async ([said, output]) => {
     const options = { ...wanting(structuredOutput(schema)), limits: { maxIterations: 1 }, middleware };
     const { result } = play([toolCall("echo"), text(said)], options);
     expect(await result).toMatchObject({ reason: { kind: "max-iterations" }, finalAnswer: true, text: said, output });

@@ -87,7 +87,7 @@ describe("limits.maxIterations", () => {
     [1, true],
     [7, false],
     [7, true],
-  ])("limits the requests of a run to %d (with hooks: %s)", async ([limit, hooked]) => {
+  ])("limits a run to %d requests (with hooks: %s)", async ([limit, hooked]) => {
     const hooks = hooked ? [onIteration(() => undefined), prepareIteration(() => ({}))] : [];
     const playing = play(() => [text("Again. "), toolCall("ok")], {
       tools: [ok],

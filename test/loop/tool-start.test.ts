@@ -159,7 +159,7 @@ describe("a refused call without tool-start", () => {
     return playing.recording.events;
   }
 
-  it("appears with its arguments and its result on an AI SDK page", async () => {
+  it("appears with its arguments and its result in an AI SDK UI", async () => {
     const mapper = createUIMessageMapper({});
     const chunks = (await refused()).flatMap((event) => [...mapper.map(event)]);
     expect(chunks.filter(({ type }) => type === "tool-input-available" || type === "tool-output-error")).toMatchObject([

@@ -22,7 +22,7 @@ describe("timeouts.toolMs and tool.timeoutMs", () => {
     [1_000, undefined, 1_000],
     [1_000, 2_000, 2_000],
     [undefined, 10, 10],
-  ])("set to %s and %s end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
+  ])("with the values %s and %s end a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
     const playing = play(script, { tools: [tool("work", () => never, { timeoutMs })], timeouts: { toolMs } });
     await playing.clock.runAll();
     const result = await playing.result;

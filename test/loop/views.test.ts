@@ -113,7 +113,7 @@ describe("messages that callbacks receive", () => {
     expect(Array.isArray(first)).toBe(true);
   });
 
-  it("are kept when a provider copies a request", async () => {
+  it("are included in every kind of copy that a provider makes of a request", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
     const transcripts: unknown[] = [];

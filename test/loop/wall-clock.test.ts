@@ -70,7 +70,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("does not remain the reason for the run's end if a stop follows in the grace period", async () => {
+  it("is replaced as the reason for the run's end if a stop follows in the grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -114,7 +114,7 @@ describe("limits.wallClockMs if no timer can fire", () => {
   it.for<[toolCleanupMs: number, endedAt: number]>([
     [0, 1_000],
     [200, 1_200],
-  ])("with toolCleanupMs %d ends a stream that never waits", async ([toolCleanupMs, endedAt]) => {
+  ])("ends a stream that never waits, with toolCleanupMs %d", async ([toolCleanupMs, endedAt]) => {
     const clock = createHoldClock();
     const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { toolCleanupMs }, ...within(1_000) });
     const result = await playing.result;

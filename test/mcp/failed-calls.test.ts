@@ -25,7 +25,7 @@ describe("createMcpRegistry", () => {
     ]);
   });
 
-  it("says to pass an object if it receives the client itself", async () => {
+  it("suggests createMcpRegistry({ client }) if it receives the client itself", async () => {
     await expect(createMcpRegistry(client as never)).rejects.toThrow(
       'Option "options" is the client itself, but must be an object with the client. Write: createMcpRegistry({ client }).',
     );

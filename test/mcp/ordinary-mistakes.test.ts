@@ -49,7 +49,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(registry.definitions().map(({ name }) => name)).toEqual(["b", "c", "new"]);
   });
 
-  it("tells the model which page the user must open before the call can run", async () => {
+  it("tells the model which web page the user must open before the call can run", async () => {
     const elicitations = [
       { mode: "url", elicitationId: "1", url: "https://example.com/login?state=7", message: "Connect your calendar" },
       { mode: "url", elicitationId: "2", url: "javascript:alert(1)", message: "Connect your files" },

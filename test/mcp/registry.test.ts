@@ -26,7 +26,7 @@ process.on("unhandledRejection", (error) => void rejections.push(error));
 beforeEach(() => void rejections.splice(0));
 
 describe.for(generations)("createMcpRegistry over $name", (generation) => {
-  it("lists each tool of all pages once", async () => {
+  it("lists the tools from all result pages, each once", async () => {
     const served = createToolServer(
       [...named("a", "b", "c", "d"), { name: "a", description: "Again" }, { name: "e" }],
       undefined,
@@ -146,7 +146,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(await run.result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("ends a call after a second if the server does not list its changed tools", async () => {
+  it("delays the end of a call by at most a second if the server does not list its changed tools", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const served = createToolServer(named("first"), async ({ name }) => {

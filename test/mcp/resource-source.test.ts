@@ -92,7 +92,7 @@ describe.for(generations)("resourceSource over $name", (generation) => {
     );
   });
 
-  it("lists the resources of all pages, one per line", async () => {
+  it("lists the resources from all result pages, one per line", async () => {
     const { read } = await connect(generation, { name: "docs" });
     expect(await read({ id: "docs", action: "read" })).toBe(
       'Lines 1 to 3 of 3.\nResource "Guide" (text/plain) at docs://guide: All steps\nResource "ships" at docs://ships\nResource "more" at docs://more',

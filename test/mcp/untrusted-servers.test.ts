@@ -19,7 +19,7 @@ describe.for(generations)("createMcpRegistry with an untrusted server over $name
 });
 
 describe.for(generations)("createMcpRegistry with a server written in PHP over $name", (generation) => {
-  it("lists all tools if a tool without parameters has a list of properties", async () => {
+  it("lists all tools even if a tool without parameters sends an empty list as its properties", async () => {
     const ping: ServedTool = JSON.parse('{"name":"ping","inputSchema":{"type":"object","properties":[],"required":{}}}');
     const served = createToolServer([ping, { name: "look" }], () => says("done"));
     const { client } = await closing(generation.connectTo(served.server));

@@ -177,7 +177,7 @@ describe("fromAnthropicMessages", () => {
     ],
     [[{ role: "user", content: 5 }], 'Message 0 has an invalid field "content": it must be an array, not 5.'],
     [[7], "Message 0 must be an object, not 7."],
-  ])("names the invalid field of %j", (history, message) => {
+  ])("names the invalid field in %j", (history, message) => {
     expect(() => fromAnthropicMessages(history as never)).toThrow(message);
   });
 

@@ -207,7 +207,7 @@ describe("fromOpenAIMessages", () => {
       'Message 0 has an invalid field "content[0].file_data": it must be a base64 string or a data URL, not a string of 16 characters.',
     ],
     ["text", 'Message 0 is missing: the history must be an array, not "text".'],
-  ])("names the invalid field of %j", (history, message) => {
+  ])("names the invalid field in %j", (history, message) => {
     expect(() => fromOpenAIMessages(history as never)).toThrow(message);
   });
 

@@ -140,7 +140,7 @@ describe("fromUIMessages", () => {
     ],
     [[{ role: "tool", parts: [] }], 'Message 0 has an invalid field "role"'],
     [[{ role: "user", parts: [{ type: "file", url: {}, mediaType: "image/png" }] }], 'invalid field "parts[0].url"'],
-  ])("names the invalid field of %j", (history, message) => {
+  ])("names the invalid field in %j", (history, message) => {
     expect(() => fromUIMessages(history)).toThrow(message);
   });
 });

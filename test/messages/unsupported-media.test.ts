@@ -58,7 +58,7 @@ describe("the functions that write histories", () => {
     ["toOpenAIMessages (chat)", () => toOpenAIMessages(messages)],
     ["toOpenAIMessages (responses)", () => toOpenAIMessages(messages, { api: "responses" })],
     ["toAnthropicMessages", () => toAnthropicMessages(messages)],
-  ] as const)("%s lists unsupported images and files in `lost`", ([, write]) => {
+  ] as const)("list unsupported images and files in `lost`: %s", ([, write]) => {
     const { messages: written, lost } = write();
     expect([written.length, lost.length > 0]).toEqual([1, true]);
   });

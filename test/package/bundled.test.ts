@@ -45,7 +45,7 @@ async function run(more = "", main = fail): Promise<unknown> {
 }
 
 describe("a bundle of runToolLoop", () => {
-  it("has short error messages, and redacts more than secrets", async () => {
+  it("has short error messages and a coarser redaction", async () => {
     expect(await run()).toEqual({
       text: "Done.",
       read: "The gateway refused the key [redacted]",
@@ -54,7 +54,7 @@ describe("a bundle of runToolLoop", () => {
     });
   });
 
-  it("contains the code that reads journals only if it creates a journal", async () => {
+  it("includes the code that reads journals only if the program creates a journal", async () => {
     const keep = (journal: string): string => `
       const kept = runToolLoop({ provider, tools: [tool], messages, journal: ${journal} });
       console.log(JSON.stringify(await kept.then(({ text }) => text, ({ details }) => details.option)));`;

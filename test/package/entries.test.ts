@@ -61,7 +61,7 @@ function findImports(file: string): readonly string[] {
   return [...found].sort();
 }
 
-it("packed package: has a user program for each entry", () => {
+it("packed package: each entry is used by a test program", () => {
   expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
 });
 

@@ -30,7 +30,7 @@ const calls = [
   ["evals", "defineEvaluation", "{ nme: 1 }", /^There is no option ".*nme"/],
 ] as const;
 
-it.for(calls)("turnwright/%s alone: %s(%s) says what is wrong", ([entry, name, args, expected]) => {
+it.for(calls)("turnwright/%s alone: the error from %s(%s) says what is wrong", ([entry, name, args, expected]) => {
   const call = `try { ${name}(${args}); } catch (error) { console.log(error.message); }`;
   const specifier = `"turnwright/${entry}"`;
   const said = [

@@ -81,7 +81,7 @@ describe("turnwright/observe with @opentelemetry/api before 1.3", () => {
   });
   afterAll(() => installed.remove());
 
-  it.for(["load.mjs", "load.cjs"])("throws an error that names the needed version when imported by %s", (load) => {
+  it.for(["load.mjs", "load.cjs"])("throws an error that names the required version when imported by %s", (load) => {
     const program = `import("./${load}").then(({ load }) => load("turnwright/observe")).catch(({ message }) => console.log(message))`;
     const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
     expect(stdout).toMatch(/^"turnwright\/observe" needs @opentelemetry\/api 1\.3 or later\. Update it: /);

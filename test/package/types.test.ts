@@ -42,7 +42,7 @@ function functionsOf(name: string): readonly string[] {
 }
 
 describe.concurrent("published types", () => {
-  it("have a test program for each entry", () => {
+  it("are used by a test program for each entry", () => {
     expect([...programs].sort()).toEqual(entries.map(({ name }) => name).sort());
   });
 
@@ -64,7 +64,7 @@ describe.concurrent("published types", () => {
   });
 
   // An entry exports the types of what its functions return. Programs derive all other types.
-  it("name each function's return type in the declarations of a program", async () => {
+  it("let a program's declarations name each function's return type", async () => {
     const folder = install([...imported, ...beside, "@types/node"]);
     const lines = entries.flatMap(({ name, specifier }, index) => [
       `import * as entry${index} from "${specifier}";`,

@@ -39,11 +39,11 @@ describe("createPartialOutput", () => {
     ["broken JSON", '{"a":1,}', [{}, { a: 1 }]],
     ["swapped brackets", '{"a":1]', [{}]],
     ["a line break in a string", '["a\nb"]', [[], [""], ["a"], ["a\n"], ["a\nb"]]],
-  ])("reads letter by letter: %s", ([, answer, values]) => {
+  ])("reads an answer letter by letter: %s", ([, answer, values]) => {
     expect(valuesOf(letters(answer))).toEqual(values);
   });
 
-  it("reads prototype keys as data", () => {
+  it("reads keys such as __proto__ as data", () => {
     const [value] = valuesOf(['{"__proto__":{"admin":true},"constructor":1}']);
     expect(Object.keys(value as object)).toEqual(["__proto__", "constructor"]);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -140,7 +140,7 @@ describe("partialOutputs", () => {
     expect((await stream.result).reason.kind).toBe("stopped");
   });
 
-  it("has the type of the schema, with optional fields", () => {
+  it("yields values of the schema's type with optional fields", () => {
     const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, middleware });
     const values = partialOutputs(stream);
     expectTypeOf(values).toEqualTypeOf<

@@ -101,7 +101,7 @@ describe("withPlanner: estimated usage", () => {
   it.for<[planner: string, what: string, a: MockScript, b: MockScript]>([
     ["a", 'model "a" plans and model "b" answers', [respond, busy], [[text("Hello."), spent]]],
     ["b", 'model "a" fails and model "b" plans', [busy, [text("Hello."), spent]], [respond]],
-  ])('has the price of model "%s" if %s', async ([planner, , a, b]) => {
+  ])('is charged at the price of model "%s" if %s', async ([planner, , a, b]) => {
     const provider = reads(withFallback([silent("a", a), silent("b", b)]));
     const pricing: Pricing = ({ totalTokens }, { model }) => (model === planner ? totalTokens : 0);
     const { usage: used, costUSD } = await play([], { provider, tools: [add], pricing }).result;

@@ -46,7 +46,7 @@ const quietStore = createDurableStore();
 const undisturbed = await liveOn(() => quietStore.open());
 const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
 
-it("withPlanner: a run without a crash is drained, waits for approval, and then answers", () => {
+it("withPlanner: a run without a crash is suspended, waits for approval after a resume, and then answers", () => {
   expect(undisturbed.map(({ result }) => (result instanceof Crash ? "crash" : result.reason.kind))).toEqual([
     "drained",
     "approval-required",
@@ -91,19 +91,22 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
   });
 });
 
-it.for([0, 1, 2])("withPlanner: a crash during a request of iteration %d repeats only this iteration", async (iteration) => {
-  const store = createDurableStore();
-  const died = new Set<string>();
-  const within = `i${iteration}/request/model`;
-  const lives = await liveOver(store, () => {
-    const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
-    if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
-    return fate;
-  });
-  expect(comesTo(lives)).toEqual(comesTo(undisturbed));
-  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
-  expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
-});
+it.for([0, 1, 2])(
+  "withPlanner: after a crash during a request of iteration %d, only this iteration is repeated",
+  async (iteration) => {
+    const store = createDurableStore();
+    const died = new Set<string>();
+    const within = `i${iteration}/request/model`;
+    const lives = await liveOver(store, () => {
+      const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
+      if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
+      return fate;
+    });
+    expect(comesTo(lives)).toEqual(comesTo(undisturbed));
+    const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
+    expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
+  },
+);
 
 it("withPlanner: after a crash between two rounds, the next plan gets the recorded results", async () => {
   const store = createDurableStore();

@@ -47,7 +47,7 @@ function recording(
   return { calls, middleware: [executePlans(executor)] };
 }
 
-describe("executePlans", () => {
+describe("the executor of executePlans", () => {
   it("receives all commands of an iteration in one call, and returns their records in order", async () => {
     const { calls, middleware } = recording();
     const script = [execute(ask("count", 1), ask("count", 2)), execute(ask("count", 3)), ...done];
@@ -100,7 +100,7 @@ describe("executePlans", () => {
     expect([result.text, planLogs(result).map(({ error }) => error)]).toEqual(["Done.", errors]);
   });
 
-  it("waits for approvals, and receives an approved command when the run is resumed", async () => {
+  it("receives a command that needs approval only when the run is resumed with the approval", async () => {
     const { calls, middleware } = recording();
     const first = plan([execute(ask("pay", 1), ask("count", 2))], { tools, runId: "r", middleware });
     const suspended = await first.result;
@@ -199,7 +199,7 @@ describe("executePlans", () => {
     expect([ran, calls]).toEqual([["count"], []]);
   });
 
-  it("refuses an executor that is not a function", () => {
+  it("must be a function", () => {
     expect(() => executePlans({} as never)).toThrow(/Option "executePlans" is .*, but must be a function/);
   });
 

@@ -133,7 +133,7 @@ describe("withPlanner: options.planner", () => {
 });
 
 describe("withPlanner: the wrapped provider", () => {
-  it("has its signal aborted when the plan is closed early", async () => {
+  it("receives a signal that is aborted when the plan is closed early", async () => {
     const left: unknown[] = [];
     const model = createMockProvider([text("Hello.")]);
     const provider = withPlanner({

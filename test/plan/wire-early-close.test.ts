@@ -68,7 +68,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
   });
 
-  it("leaves no listener on the signal after a plan was closed early", async () => {
+  it("leaves no listener on the signal after a plan is closed early", async () => {
     const service = await startSlowService(
       [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
     );

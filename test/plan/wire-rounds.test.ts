@@ -117,7 +117,7 @@ describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
 });
 
 describe.for(textWires)("withPlanner over $name with a vendor's mock server", (wire) => {
-  it("runs two rounds and reads only a part of a long plan", async () => {
+  it("runs two rounds and reads only part of a long plan", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 1_000, strict: true });
     const shows = (words: string) => ({ predicate: (request: object) => lastWordsIn(request).includes(words) });
     mock.on(shows('"round_index": 0'), { content: firstPlan });

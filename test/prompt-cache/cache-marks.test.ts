@@ -88,7 +88,7 @@ it("anthropicMessages with cache: each of 100 requests reads everything that the
   expect(missesOf(answers)).toEqual([]);
 });
 
-it("anthropicMessages with cache: reads the whole cache despite context items and steering messages", async () => {
+it("anthropicMessages with cache: reads the whole cache despite context items and steered messages", async () => {
   const control = createLoopControl();
   const onRequest = (index: number): void => {
     if (index % 3 === 1) control.steer({ role: "user", content: `Hint ${index}` });
@@ -138,7 +138,7 @@ it("anthropicMessages with cache: masking loses at most the 20 blocks before the
   expect(Math.max(...losses)).toBeLessThanOrEqual(20);
 });
 
-it("anthropicMessages with cache: reads nothing after an iteration beyond the lifetime of the cache", async () => {
+it("anthropicMessages with cache: reads nothing from the cache after an iteration that outlasts its lifetime", async () => {
   const clock = createTestClock();
   const onRequest = async (index: number): Promise<void> => {
     if (index === 5) await clock.advance(300_000);
@@ -153,7 +153,7 @@ const steps = fc.array(fc.record({ calls: fc.integer({ min: 1, max: 40 }), hints
   maxLength: 12,
 });
 
-it("anthropicMessages with cache: always reads the last cache entry, for any number of calls and steering messages", async () => {
+it("anthropicMessages with cache: always reads the last cache entry, for any number of calls and steered messages", async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (plan, hasContext) => {
       const control = createLoopControl();

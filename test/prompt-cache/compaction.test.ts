@@ -4,7 +4,7 @@ import { createMockProvider, expectPrefix, text } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { playWatched, rounds } from "./play-watched.ts";
 
-it("watchPromptCache: 100 iterations with masking and compaction keep at least 95% of the possible prefix", async () => {
+it("watchPromptCache: 100 iterations with masking and compaction keep at least 95% of the possible cache prefix", async () => {
   const summarize = { provider: createMockProvider((_, index) => text(`Summary ${index} of what was seen.`), { id: "small" }) };
   const compaction = compactMessages({ when: 3_000, keep: 1_000, summarize });
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });

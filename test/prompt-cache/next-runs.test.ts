@@ -111,7 +111,7 @@ describe("watchPromptCache().startWith", () => {
     expect(first.result.cache?.breaks.map(({ iteration, cause }) => [iteration, cause.kind])).toEqual([[0, "system-changed"]]);
   });
 
-  it("keeps the record small in a long conversation", async () => {
+  it("needs only a small record of the last request, even after a long conversation", async () => {
     const { result } = await playWatched(rounds(400));
     expect(JSON.stringify(result.cache?.last).length).toBeLessThan(2_000);
   });
@@ -142,7 +142,7 @@ describe("watchPromptCache().startWith", () => {
   });
 });
 
-it("expectPrefix: throws if nothing was compared", async () => {
+it("expectPrefix: throws if there were no requests to compare", async () => {
   const { result } = await playWatched(rounds(1));
   expect(() => expectPrefix(result, 0)).toThrow("The run made one request, so there is no prefix to compare.");
 });

@@ -33,7 +33,7 @@ const systems = (change: (iteration: number) => string): Partial<LoopOptions> =>
 const causesOf = (breaks: readonly { readonly iteration: number; readonly cause: object }[]): readonly unknown[] =>
   breaks.map(({ iteration, cause }) => [iteration, cause]);
 
-it("watchPromptCache: 100 iterations with masking keep at least 95% of the possible prefix", async () => {
+it("watchPromptCache: 100 iterations with masking keep at least 95% of the possible cache prefix", async () => {
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });
   const { result, recording } = await playWatched(
     rounds(100, (iteration) => 1 + (iteration % 5)),
@@ -51,7 +51,7 @@ it("watchPromptCache: 100 iterations with masking keep at least 95% of the possi
   expectPrefix(result, 0.95);
 });
 
-it("watchPromptCache: a run without watchPromptCache reports nothing", async () => {
+it("watchPromptCache: a run without this middleware reports nothing", async () => {
   const sendings: unknown[] = [];
   const provider = createMockProvider(rounds(3));
   const spy: Provider = { ...provider, stream: (request, call) => (sendings.push(call.sending), provider.stream(request, call)) };

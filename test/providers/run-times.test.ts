@@ -64,7 +64,7 @@ describe("runToolLoop with a silent provider", () => {
 });
 
 describe("streamToolLoop with a slow reader", () => {
-  it("does not fall back from a provider that waits for the reader", async () => {
+  it("does not replace a provider that is waiting for the reader", async () => {
     const clock = createTestClock();
     const b = named("b", ...[]);
     const provider = withFallback([named("a", ...[text("x".repeat(500), { chunks: 500 })]), b], { streamIdleMs: 1_000 });

@@ -36,7 +36,7 @@ async function send(messages: readonly Message[], options: Partial<AnthropicMess
 }
 
 describe("anthropicMessages: a transcript that contains the service's own tool calls", () => {
-  it("is sent without a summary if the request lacks the beta", async () => {
+  it("is sent without a summary if the request lacks the required beta", async () => {
     const { messages } = await play([summary, text("Done.")]);
     expect(await send([...messages, user])).toEqual([
       ["user", "text"],
@@ -60,7 +60,7 @@ describe("anthropicMessages: a transcript that contains the service's own tool c
     ]);
   });
 
-  it("continues after the service paused it, but not without the tool", async () => {
+  it("is continued after the service pauses it, but only if the request still has the tool", async () => {
     const { messages } = await play([text("So."), search, finish("paused")]);
     expect(await send(messages, { serverTools: [searchTool] })).toEqual([
       ["user", "text"],

@@ -69,7 +69,7 @@ describe.each(cases)("a request that %s", (_title, options) => {
   });
 });
 
-it.each(withoutFiles)("%s gets text instead of a tool's PDF", async (local) => {
+it.each(withoutFiles)("%s receives text instead of a tool's PDF", async (local) => {
   const row = allRows.find(({ kind }) => kind === local);
   if (row === undefined) throw new Error("There is no such row.");
   const service = strictService(row.kind, { answers: [toolCall("read"), text("Done.")] });

@@ -130,7 +130,7 @@ describe("strictService: preserved thinking", () => {
     );
   });
 
-  it("lets a run whose system text changes complete, with a report", async () => {
+  it("lets a run finish even if its system text changes, and produces a report", async () => {
     const look = defineTool({
       name: "look",
       description: "Looks",

@@ -35,11 +35,15 @@ function throwIfFailed<Values>(details: fc.RunDetails<Values>): void {
   throw new Error(`${fc.defaultReportMessage(details) ?? ""}\n\nTo repeat it: ${command}`, { cause });
 }
 
-it("random programs: no strict service refuses a request, even after each ending", { timeout: 600_000 }, async () => {
-  const { requests, moves } = await expectAccepted({ numRuns, seed });
-  expect(requests).toBeGreaterThan(2 * numRuns);
-  if (process.env["PROGRAMS"] === undefined) expect(allMoves.filter((move) => !moves.has(move))).toEqual([]);
-});
+it(
+  "random programs: no strict service refuses a request, even in a run that follows any kind of ending",
+  { timeout: 600_000 },
+  async () => {
+    const { requests, moves } = await expectAccepted({ numRuns, seed });
+    expect(requests).toBeGreaterThan(2 * numRuns);
+    if (process.env["PROGRAMS"] === undefined) expect(allMoves.filter((move) => !moves.has(move))).toEqual([]);
+  },
+);
 
 it("random programs with a new seed: no strict service refuses a request", { timeout: 600_000 }, async () => {
   const { requests } = await expectAccepted({ numRuns: 12 });

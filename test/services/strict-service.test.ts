@@ -195,7 +195,7 @@ describe("strictService", () => {
     );
   });
 
-  it("alternates between oddities that exclude each other", async () => {
+  it("alternates between mutually exclusive oddities", async () => {
     const service = strictService("mistral", { answers: [answers[0] ?? []], oddities: true });
     const fragments = new Map<number, unknown[]>();
     const stream = await client(service).chat.completions.create({ ...question, model: "mistral-large-4", stream: true });
@@ -210,7 +210,7 @@ describe("strictService", () => {
   });
 
   it.each(["vllm", "llama-server", "ollama", "openrouter"] as const)(
-    "%s gives a Mistral model's calls ids that the model accepts",
+    "%s gives calls from a Mistral model ids that the model accepts",
     async (kind) => {
       const service = strictService(kind, { answers: [toolCall("look")] });
       const body = { ...question, model: "mistralai/mistral-small-4" };

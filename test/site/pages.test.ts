@@ -9,31 +9,31 @@ const docs = readdirSync(new URL("../../docs", import.meta.url), { recursive: tr
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => path.endsWith(".md") && path !== "README.md" && !/^(sources|reference)\//.test(path));
 
-describe("the pages on the site", () => {
-  it.for(docs)("docs/%s: is in exactly one group of the sidebar", (page) => {
+describe("the documentation site", () => {
+  it.for(docs)("lists docs/%s in exactly one group of the sidebar", (page) => {
     const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
     expect(links.filter((link) => link === `/${page.replace(/\.md$/, "")}`)).toHaveLength(1);
   });
 
-  it("a docs page keeps its path below docs, and its links lead to pages on the site", () => {
+  it("keeps a docs page's path below docs, and links it to pages on the site", () => {
     const page = texts.get("tutorial/1-answer.md");
     expect(page).toContain("[Providers](../guides/providers.md)");
     expect(page).toContain("[the model looks up an order](./2-tool.md)");
   });
 
-  it("a linked example becomes a page with its code, which the search ignores", () => {
+  it("turns a linked example into a page with its code, which the search ignores", () => {
     expect(texts.get("guides/approvals-and-gates.md")).toContain("(../source/examples/approval-inbox/inbox.ts.md)");
     const page = texts.get("source/examples/approval-inbox/inbox.ts.md");
     expect(page).toContain("search: false");
     expect(page).toContain("````ts\n//");
   });
 
-  it("the README and the contents page have their own addresses", () => {
+  it("gives the README and the contents page their own addresses", () => {
     expect(texts.get("quick-start.md")).toContain("](./contents.md)");
     expect(texts.get("contents.md")).toContain("](./guides/providers.md)");
   });
 
-  it("pictures are copied to where their pages link to them", () => {
+  it("copies pictures to where their pages link to them", () => {
     expect(texts.get("index.md")).toContain("](./promises/goes-on.svg)");
     expect(copies.get("promises/goes-on.svg")).toBe("docs/promises/goes-on.svg");
   });
@@ -43,7 +43,7 @@ describe("the sidebar", () => {
   const titleOf = (path: string): string => `Title of ${path}`;
   const routeOf = (path: string): string | undefined => (path === "docs/llms.md" ? undefined : `/${path}`);
 
-  it("puts a page into the list that names it, or else into the first group of tasks", () => {
+  it("puts a page into the list that names it, or otherwise into the first group of tasks", () => {
     const contents = `Read [one](tutorial/1.md), then [a](guides/a.md).
 
 ## I want to ...

@@ -201,7 +201,7 @@ export const script = [toolCall("pay"), count === 0 ? [text("Well..."), stall()]
     expect(problems).toEqual([]);
   });
 
-  it("says what is wrong with a program", async () => {
+  it("explains what is wrong with a program", async () => {
     const page = await open("export const script = [;");
     await press(page, "Run");
     await shows(page, "SyntaxError");

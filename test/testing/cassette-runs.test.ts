@@ -58,13 +58,13 @@ const untouchable = (scenario: Scenario): Scenario => ({
 });
 
 describe("recordTo and replayFrom with a whole run", () => {
-  it.for(byTitle)('recordTo does not change the result in the scenario "%s"', async ([, scenario]) => {
+  it.for(byTitle)('leave the result of the scenario "%s" unchanged in the recording', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)('replayFrom returns the recorded result in the scenario "%s"', async ([, scenario]) => {
+  it.for(byTitle)('return the recorded result of the scenario "%s" in the replay', async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -72,7 +72,7 @@ describe("recordTo and replayFrom with a whole run", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    'replayFrom with timing: false returns the recorded result of the scenario "%s"',
+    'return the recorded result of the scenario "%s" in a replay with timing: false',
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));

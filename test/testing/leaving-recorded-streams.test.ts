@@ -33,7 +33,7 @@ it("recordTo: does not record an error after the reader has stopped", async () =
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("recordTo: with an aborted signal, records the signal before the error", async () => {
+it("recordTo: if the signal is aborted, records the abort before the error", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");

@@ -54,7 +54,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     });
   });
 
-  it("is suggested to the model for a misspelled name", async () => {
+  it("is suggested if the model misspells its name", async () => {
     const { result } = await run([toolCall("alhpa"), done]);
     expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("alpha");
   });
@@ -99,16 +99,19 @@ describe("a deferred tool found by find_tools", () => {
     expect(asked).toEqual(["find_tools", "alpha", "beta"]);
   });
 
-  it.for([true, false])("with needsApproval, suspends the run until a decision (found before the call: %s)", async (isFound) => {
-    const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
-    const before = isFound ? [find("pay")] : [];
-    const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });
-    expect(first.result.reason.kind).toBe("approval-required");
-    const journal = memoryJournal(JSON.parse(JSON.stringify(first.result.journal)));
-    const again = await run([done], { tools: tools(), journal, answers: { p: { kind: "approve" } } });
-    expect(again.outcomes.at(-1)).toBe("pay: completed");
-    expect(again.lists).toEqual([["clock", "find_tools", "pay"]]);
-  });
+  it.for([true, false])(
+    "suspends the run until a decision if it has needsApproval (found before the call: %s)",
+    async (isFound) => {
+      const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
+      const before = isFound ? [find("pay")] : [];
+      const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });
+      expect(first.result.reason.kind).toBe("approval-required");
+      const journal = memoryJournal(JSON.parse(JSON.stringify(first.result.journal)));
+      const again = await run([done], { tools: tools(), journal, answers: { p: { kind: "approve" } } });
+      expect(again.outcomes.at(-1)).toBe("pay: completed");
+      expect(again.lists).toEqual([["clock", "find_tools", "pay"]]);
+    },
+  );
 
   it('is blocked by toolChoice: "none", and by a toolChoice that names another tool', async () => {
     const none = await run([toolCall("alpha"), done], { toolChoice: "none" });

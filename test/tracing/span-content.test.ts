@@ -45,7 +45,7 @@ describe("tracing: the content of messages and results", () => {
     );
   });
 
-  it("names the changes in a request, without credentials", async () => {
+  it("includes the changes that a service makes to a request, without credentials", async () => {
     const change = { by: "service", field: "messages.1.content.0", action: "removed", reason: "sk-abc123def456ghi789" } as const;
     const provider = createMockProvider([[chunk({ type: "request-adjusted", changes: [change] }), text("ok")]]);
     const scene = traceAll({}, { provider });

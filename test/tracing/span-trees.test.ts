@@ -146,7 +146,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("has eager calls as the run's children", async () => {
+  it("shows eager calls as children of the run", async () => {
     const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
     const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
     const scene = trace([], {
@@ -179,7 +179,7 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("has loops, restarts, approvals and emitted data as the run's events", async () => {
+  it("shows loops, restarts, approvals and emitted data as events of the run's span", async () => {
     const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
       tools: [
         tool("look", (_, { emit }) => {

@@ -28,7 +28,7 @@ it("runToolLoop: types the fields that middleware adds to the result", async () 
   expect(streamed.receipts).toBe(2);
 });
 
-it("runToolLoop: types the fields of a list written directly in the options", async () => {
+it("runToolLoop: types the result fields of a middleware list written directly in the options", async () => {
   const isLabelled = messages.length > 1;
   const result = await runToolLoop({
     provider: provider(),
@@ -71,7 +71,7 @@ it("createRunHost: types the fields of the middleware passed to start and to res
   await host.close();
 });
 
-it("runToolLoop: does not add fields to the type without such middleware", async () => {
+it("runToolLoop: adds no fields to the result type if no middleware adds fields", async () => {
   const middleware: readonly Middleware[] = [receipts];
   const result = await runToolLoop({ provider: provider(), messages, middleware });
   expectTypeOf(result).toEqualTypeOf<LoopResult>();

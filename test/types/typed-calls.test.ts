@@ -58,7 +58,7 @@ const provider = () =>
     text("Done."),
   ]);
 
-it("defineTool: accepts a context that is annotated in execute or bound by a call without arguments", () => {
+it("defineTool: accepts a context type annotated in execute or set by a call without arguments", () => {
   expectTypeOf<ContextOf<typeof weather>>().toBeUnknown();
   expectTypeOf<ContextOf<typeof whoAmI>>().toEqualTypeOf<App>();
   expectTypeOf<ContextOf<typeof priceOf>>().toEqualTypeOf<Shop>();

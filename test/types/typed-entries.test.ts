@@ -195,7 +195,7 @@ it("runLog, tracing and diagnostics: keep the types of the options", async () =>
   expect([uses.length, typeof typed]).toEqual([3, "function"]);
 });
 
-it("runNested: requires a context that the outer context does not have", async () => {
+it("runNested: requires a context if the outer context lacks what the nested tools need", async () => {
   const nested = { messages, provider: provider(), tools: [whoAmI] };
   const inherits = defineTool({
     ...described,

@@ -9,7 +9,7 @@ import { toUIMessageStream, type UIMessage, type UIMessageChunk } from "turnwrig
 const run = (): AsyncIterable<LoopEvent> =>
   streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi" }] });
 
-it("toUIMessageStream: createUIMessageStreamResponse of each AI SDK version accepts the stream", async () => {
+it("toUIMessageStream: each AI SDK version's createUIMessageStreamResponse accepts the stream", async () => {
   const responses = [
     ai5.createUIMessageStreamResponse({ stream: toUIMessageStream(run(), { version: 5 }) }),
     ai6.createUIMessageStreamResponse({ stream: toUIMessageStream(run(), { version: 6 }) }),

@@ -45,7 +45,7 @@ function open(version: 6 | 7, tool: Tool) {
 const withApprovals = vendors.flatMap(({ version }) => (version === 5 ? [] : [{ version }]));
 
 it.each(withApprovals)(
-  "an AI SDK $version page sends an approval once, even if the approved tool defers the result",
+  "an AI SDK $version UI sends an approval once, even if the approved tool defers the result",
   async ({ version }) => {
     const { server, page } = open(version, render);
     await page.sendMessage({ text: "Render." });
@@ -65,7 +65,7 @@ it.each(withApprovals)(
 );
 
 it.each(withApprovals)(
-  "an AI SDK $version page adds the result of an approved call if the tool has no execute",
+  "an AI SDK $version UI adds the result of an approved call if the tool has no execute",
   async ({ version }) => {
     const { server, page } = open(version, locate);
     await page.sendMessage({ text: "Where am I?" });
@@ -82,7 +82,7 @@ it.each(withApprovals)(
 );
 
 it.each(withApprovals.flatMap(({ version }) => [asking, waiting].map((tool) => ({ version, tool, name: tool.name }))))(
-  "an AI SDK $version page sends an approval once, even if the approved tool is $name for an answer",
+  "an AI SDK $version UI sends an approval once, even if the approved tool is $name for an answer",
   async ({ version, tool }) => {
     const { server, page } = open(version, tool);
     await page.sendMessage({ text: "Where am I?" });

@@ -21,7 +21,7 @@ async function open(version: UIVersion, isAsked = false) {
 const waitsOf = (page: PageChat): readonly unknown[] =>
   lastOf(page).parts.flatMap(({ type, data }) => (type === "data-wait" ? [data] : []));
 
-it.each(vendors)("an AI SDK $version page shows a custom wait and answers it", async ({ version }) => {
+it.each(vendors)("an AI SDK $version UI shows a custom wait and answers it", async ({ version }) => {
   const { ran, server, page, answer } = await open(version, true);
   expect(waitsOf(page)).toEqual([
     {
@@ -57,7 +57,7 @@ it.for<[what: string, id: string, given: object, problem: string]>([
   ["a wait for a webhook, with an approval", ids.webhook, { kind: "approve" }, "comes from a page"],
   ["a wait for the page, with an approval", ids.permission, { kind: "approve" }, 'is "approve"'],
   ["a wait for the page, with a failure", ids.permission, { kind: "failed", error: "No." }, 'is "failed"'],
-])("a page cannot answer %s", async ([, id, given, problem]) => {
+])("a chat UI cannot answer %s", async ([, id, given, problem]) => {
   const { ran, server, page, answer } = await open(6);
   if (id === ids.webhook) await answer("chat/1:call_i0_0", { kind: "result", result: { kind: "deny", amount: 1 } });
   const before = JSON.stringify(server.last.result?.journal);

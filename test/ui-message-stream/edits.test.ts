@@ -52,7 +52,7 @@ function openChat(id: string, script: MockScript = echo, times: number = 1) {
   return { host, chat, shown, stored };
 }
 
-describe("a page with useChat", () => {
+describe("a chat UI with useChat", () => {
   it.each<[title: string, change: (chat: Chat<UIMessage>) => Promise<void>, users: readonly string[]]>([
     ["edits the first question", (chat) => chat.sendMessage({ text: "birds", messageId: chat.messages[0]?.id ?? "" }), ["birds"]],
     [
@@ -67,7 +67,7 @@ describe("a page with useChat", () => {
       (chat) => chat.regenerate({ messageId: chat.messages[0]?.id ?? "" }),
       ["cats"],
     ],
-  ])("%s, and the conversation contains what the page shows", async (title, change, users) => {
+  ])("%s, and the conversation contains what the UI shows", async (title, change, users) => {
     const { chat, shown, stored } = openChat(title);
     await chat.sendMessage({ text: "cats" });
     await chat.sendMessage({ text: "dogs" });
@@ -104,7 +104,7 @@ describe("a page with useChat", () => {
   });
 });
 
-describe("a page with AG-UI", () => {
+describe("a chat UI with AG-UI", () => {
   const open = (threadId: string) => {
     const host = createRunHost();
     let breaks = 0;
@@ -123,7 +123,7 @@ describe("a page with AG-UI", () => {
     return { host, agent, breakOnce: () => (breaks = 1) };
   };
 
-  it("creates one turn for a question that it sends again, with the same answer", async () => {
+  it("creates only one turn, with the same answer, for a question that it sends twice", async () => {
     const { host, agent, breakOnce } = open("again");
     agent.addMessage({ id: "u1", role: "user", content: "How high is the tide?" });
     breakOnce();
@@ -137,7 +137,7 @@ describe("a page with AG-UI", () => {
 });
 
 describe("toUIMessages", () => {
-  it("returns the metadata of user messages, and of answers with the conversation's runs", async () => {
+  it("returns the metadata of user messages and, given the conversation's runs, of answers", async () => {
     const { host, id } = createStage();
     const script: MockScript = () => [text("Yes."), usage({ inputTokens: 9, outputTokens: 1 })];
     for (const content of ["one", "two"]) {
@@ -186,16 +186,19 @@ describe("a stream after a resume", () => {
     expect(costsOf(chunks).at(-1)).toBe(4);
   });
 
-  it.each(["start", "live"] as const)("counts them in the AG-UI cost event, with from: %s", async (from) => {
-    const { host, id } = createStage();
-    await readStart(host.start(id, { ...run, message: "Pay." }));
-    const resumed = await host.resume(id, { ...run, answers: decisions });
-    const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
-    const mapper = createAGUIMapper({ from });
-    const sent = events.flatMap((item) => mapper.map(item));
-    const costs = sent.flatMap((event) => (event.type === "CUSTOM" && event.name === "cost" ? [event.value] : []));
-    expect(costs.at(-1)).toMatchObject({ streams: 2, costUSD: 4 });
-  });
+  it.each(["start", "live"] as const)(
+    "counts the streams from before the resume in the AG-UI cost event, with from: %s",
+    async (from) => {
+      const { host, id } = createStage();
+      await readStart(host.start(id, { ...run, message: "Pay." }));
+      const resumed = await host.resume(id, { ...run, answers: decisions });
+      const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
+      const mapper = createAGUIMapper({ from });
+      const sent = events.flatMap((item) => mapper.map(item));
+      const costs = sent.flatMap((event) => (event.type === "CUSTOM" && event.name === "cost" ? [event.value] : []));
+      expect(costs.at(-1)).toMatchObject({ streams: 2, costUSD: 4 });
+    },
+  );
 
   it("does not show the suspended run's metadata while the resumed run is live", async () => {
     const { host, id } = createStage();

@@ -40,7 +40,7 @@ const refused: readonly { name: string; call: string; parts: readonly object[] }
   },
 ];
 
-it.each(refused)("a call that waits for a webhook rejects a forged result from a page: $name", async ({ call, parts }) => {
+it.each(refused)("a call that waits for a webhook rejects a forged result from a chat UI: $name", async ({ call, parts }) => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);
@@ -51,7 +51,7 @@ it.each(refused)("a call that waits for a webhook rejects a forged result from a
   expect(JSON.stringify([server.last.result?.journal, ran])).toBe(before);
 });
 
-it("a run that rejected a forged result still accepts results from the page and the server", async () => {
+it("a run that rejected a forged result still accepts results from the chat UI and the server", async () => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);

@@ -115,7 +115,7 @@ it("createUIMessageMapper: ignores events from a nested run before the outer run
   });
 });
 
-it.each(vendors)("createUIMessageMapper: an AI SDK $version page that joins late shows the remaining events", async (vendor) => {
+it.each(vendors)("createUIMessageMapper: an AI SDK $version UI that joins late shows the remaining events", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(
     [
@@ -186,7 +186,7 @@ it.each(vendors)(
 );
 
 it.each(vendors)(
-  'createUIMessageMapper: an AI SDK $version page with from: "live" receives a call whose arguments are not JSON, even though it has no part for it',
+  'createUIMessageMapper: an AI SDK $version UI with from: "live" receives a call with invalid JSON arguments, even without an existing part for the call',
   async (vendor) => {
     const { version } = vendor;
     const replayed = { replayed: true } as const;

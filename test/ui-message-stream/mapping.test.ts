@@ -95,7 +95,7 @@ describe("createUIMessageMapper", () => {
     expect(notices).toMatchObject([{ data: { kind: "still-working" } }]);
   });
 
-  it.each(versions)("shows a steering message in AI SDK %i", async (version) => {
+  it.each(versions)("shows a steered message in AI SDK %i", async (version) => {
     const control = createLoopControl();
     const look = tool("look", () => {
       control.steer({

@@ -37,7 +37,7 @@ const second = [
 ] as unknown as readonly LoopEvent[];
 
 it.each(vendors)(
-  "a call to a tool without execute: an AI SDK $version page adds the result and continues the message",
+  "a call to a tool without execute: an AI SDK $version UI adds the result and continues the message",
   async (vendor) => {
     const { version } = vendor;
     const chunks = toChunks(first, { version });
@@ -77,7 +77,7 @@ it.each(vendors)(
 );
 
 it.each(vendors)(
-  "a call to a tool without execute: an AI SDK $version page sends the result automatically, and only once",
+  "a call to a tool without execute: an AI SDK $version UI sends the result automatically, and only once",
   async ({ version }) => {
     const ask = defineTool({ name: "ask", description: "Asks the user", inputSchema: { type: "object" } });
     const turns = [[text("Tell me."), toolCall("look"), toolCall("ask"), toolCall("ask")], text("Thanks.")];

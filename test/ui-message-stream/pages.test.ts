@@ -40,7 +40,7 @@ const withoutApproval = (message: PageMessage): object => ({
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),
 });
 
-describe.each(versions)("an AI SDK %i page", (version) => {
+describe.each(versions)("an AI SDK %i UI", (version) => {
   it("continues the message after an approval without repeating text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });

@@ -51,7 +51,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
 const runs = Number(process.env["CHUNKS"] ?? 45);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(vendors)("createUIMessageMapper: an AI SDK $version page shows every part of random runs", async (vendor) => {
+it.each(vendors)("createUIMessageMapper: an AI SDK $version UI shows every part of random runs", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {

@@ -65,7 +65,7 @@ describe("a UI message from the journal", () => {
       expect(textOf(await readMessage(vendor, toChunks(again.events, { version })))).toBe("Looking.Wrong.");
     });
 
-    it.each(vendors)("replaces discarded text that an AI SDK $version page already shows", async (vendor) => {
+    it.each(vendors)("replaces discarded text that an AI SDK $version UI already shows", async (vendor) => {
       const { version } = vendor;
       const [first, second, third] = await retry();
       const shown = await readMessage(vendor, toChunks(first?.events ?? [], { version }));

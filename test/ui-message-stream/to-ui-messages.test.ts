@@ -33,7 +33,7 @@ const callsOf = (messages: readonly PageMessage[]): readonly PageMessage["parts"
   messages.flatMap(({ parts }) => parts.filter(({ toolCallId }) => toolCallId !== undefined));
 
 describe("toUIMessages", () => {
-  it.each(vendors)("returns the message that an AI SDK $version page has after the run", async (vendor) => {
+  it.each(vendors)("returns the message that an AI SDK $version UI has after the run", async (vendor) => {
     const { version } = vendor;
     const broken = tool("broken", () => {
       throw new Error("secret");

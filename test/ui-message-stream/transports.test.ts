@@ -154,12 +154,12 @@ describe("toUIMessageStreamResponse", () => {
   });
 });
 
-describe("a page that stops reading", () => {
+describe("a UI stream response with a slow or silent reader", () => {
   it.each<[title: string, options: { readonly keepAliveMs?: number; readonly unreadMs?: number }, limit: number]>([
     ["four times keepAliveMs", { keepAliveMs: 500 }, 2_000],
     ["a minute without keepAliveMs", { keepAliveMs: Number.POSITIVE_INFINITY }, 60_000],
     ["unreadMs", { unreadMs: 700 }, 700],
-  ])("ends the response and leaves the run after %s", async (_title, options, limit) => {
+  ])("is ended without stopping the run if nothing is read for %s", async (_title, options, limit) => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart, stepStart, delta("Hi.")], "never");
     const reader = toUIMessageStreamResponse(events, { clock, ...options }).body?.getReader();
@@ -171,7 +171,7 @@ describe("a page that stops reading", () => {
     await expect(reader?.read()).rejects.toThrow("did not read it");
   });
 
-  it("is never disconnected with unreadMs: Infinity", async () => {
+  it("is never ended early with unreadMs: Infinity", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart, stepStart], "never");
     const reader = toUIMessageStreamResponse(events, { clock, unreadMs: Number.POSITIVE_INFINITY }).body?.getReader();
@@ -181,7 +181,7 @@ describe("a page that stops reading", () => {
     await reader?.cancel();
   });
 
-  it("may be slow, because a large chunk is written in pieces that it can read one by one", async () => {
+  it("is not ended early if the reader slowly reads a large chunk piece by piece", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart, stepStart, delta("a\u{1f600}".repeat(100_000))]);
     const sent: string[] = [];

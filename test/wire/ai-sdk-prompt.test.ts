@@ -60,7 +60,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     },
   );
 
-  it("lets settings.extra replace every field except abortSignal and includeRawChunks", async () => {
+  it("lets settings.extra override every field except abortSignal and includeRawChunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({

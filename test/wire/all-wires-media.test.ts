@@ -118,7 +118,7 @@ describe.for(players)("provider $name: images and files", (player) => {
   });
 
   it.for(mediaRows.filter((row) => player.expect(row, "user") === "refused"))(
-    'replaces the old part "$kind" of a user message with text, unless a new message has the part',
+    'replaces an unsupported "$kind" in an old user message with text, but rejects it in a new message',
     async (row) => {
       const messages = [sends(row), ...greeted.slice(1), { role: "user", content: "And now?" } as const];
       const { result, bodies } = await play(player, [answers], { messages });

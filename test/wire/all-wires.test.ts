@@ -228,7 +228,7 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)('returns messages that can be sent again after the end reason "%s"', async (end) => {
+  it.for(declining)('returns messages that can be sent again after ending with the reason "%s"', async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);

@@ -59,7 +59,7 @@ describe.for([
     expect(result.calls).toMatchObject([{ outcome: "completed" }]);
   });
 
-  it("are read if a gateway sends them as text/event-stream, with the end of a stream", async () => {
+  it("are read if a gateway sends them as text/event-stream followed by [DONE]", async () => {
     const headers = { "content-type": "text/event-stream" };
     const replies = wholes.map((whole) => ({ headers, frames: [JSON.stringify(whole), "data: [DONE]\n\n"] }));
     const { result } = await play(connect, replies);
@@ -67,7 +67,7 @@ describe.for([
   });
 });
 
-it("openaiChat reads whole completions in the events of a stream", async () => {
+it("openaiChat reads whole completions that are sent as stream events", async () => {
   const replies = [chatCalls, completion({ content: "Seen." }, "stop")].map((whole) => ({
     frames: [`data: ${JSON.stringify(whole)}\n\n`, "data: [DONE]\n\n"],
   }));

@@ -110,7 +110,7 @@ async function play({ run, sdk, wrap = (client) => client, refuse = findRefusal,
 
 const budget = (tokens: number): AnthropicMessagesOptions["thinking"] => ({ type: "enabled", budget_tokens: tokens });
 
-describe("anthropicMessages: room for the thinking budget", () => {
+describe("anthropicMessages: the computation of max_tokens for thinking", () => {
   it.for<[what: string, play: Play, maxTokens: number]>([
     [
       "adds the budget to maxOutputTokens",
@@ -144,7 +144,7 @@ describe("anthropicMessages: room for the thinking budget", () => {
     expect([status, body?.max_tokens]).toEqual(["completed", maxTokens]);
   });
 
-  it("keeps the room in a request for a final answer", async () => {
+  it("also adds the budget to the request for a final answer", async () => {
     const modelSettings = { maxOutputTokens: 300 };
     const run = { tools: [look], modelSettings, limits: { maxIterations: 1 }, middleware: [finalAnswer()] };
     const { bodies } = await play({ model: "claude-sonnet-4-5", thinking: budget(2_000), run });
@@ -152,7 +152,7 @@ describe("anthropicMessages: room for the thinking budget", () => {
   });
 });
 
-describe("anthropicMessages: thinking that the model refuses", () => {
+describe("anthropicMessages: the `thinking` option", () => {
   const unsupported = (action: string): readonly string[] => [`adapter: thinking ${action}, unsupported`];
 
   it.for<[model: string, thinking: AnthropicMessagesOptions["thinking"], sent: unknown, changes: readonly string[]]>([
@@ -170,7 +170,7 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-sonnet-5", { type: "between_tools" }, { type: "adaptive" }, unsupported("replaced")],
     ["claude-sonnet-4-5", { type: "future" }, { type: "future" }, []],
     ["claude-sonnet-4-5", undefined, undefined, []],
-  ])("for %s, %j is sent as %j", async ([model, thinking, sent, changes]) => {
+  ])("for the model %s, with the value %j, is sent as %j", async ([model, thinking, sent, changes]) => {
     const { body, status, changes: told } = await play({ model, thinking });
     expect([status, body?.thinking, told]).toEqual(["completed", sent, changes]);
   });
@@ -182,7 +182,7 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-opus-5", "xhigh", undefined, ["adapter: thinking removed, unsupported"]],
     ["claude-haiku-5-5", "max", undefined, ["adapter: thinking removed, unsupported"]],
     ["claude-opus-4-8", "xhigh", off, []],
-  ])("for %s with effort %s, thinking off is sent as %j", async ([model, effort, sent, changes]) => {
+  ])("for the model %s with the effort %s, with the type disabled, is sent as %j", async ([model, effort, sent, changes]) => {
     const run = { modelSettings: { extra: { output_config: { effort } } } };
     const played = await play({ model, thinking: off, dropsUnfitThinking: false, run });
     expect([played.status, played.body?.thinking, played.changes]).toEqual(["completed", sent, changes]);
@@ -195,24 +195,27 @@ describe("anthropicMessages: thinking that the model refuses", () => {
     ["claude-opus-5-5", { type: "adaptive", display: "omitted" }, "omitted"],
     ["claude-sonnet-5-5", { type: "between_tools" }, undefined],
     ["claude-haiku-5-5", undefined, undefined],
-  ])("for %s with %j, the display %j is sent, so that no text between calls is lost", async ([model, thinking, display]) => {
-    const { body, status } = await play({ model, thinking });
-    expect([status, body?.thinking?.["display"]]).toEqual(["completed", display]);
-  });
+  ])(
+    "for the model %s, with the value %j, is sent with the display %j, so that no text between calls is lost",
+    async ([model, thinking, display]) => {
+      const { body, status } = await play({ model, thinking });
+      expect([status, body?.thinking?.["display"]]).toEqual(["completed", display]);
+    },
+  );
 });
 
-describe("anthropicMessages: thinking and effort", () => {
+describe("anthropicMessages with thinking", () => {
   it.for<[effort: string, sent: string, changes: readonly string[]]>([
     ["high", "between_tools", []],
     ["max", "adaptive", ["adapter: thinking replaced, unsupported"]],
-  ])("for claude-sonnet-5-5 with the effort %j, between_tools is sent as %j", async ([effort, sent, changes]) => {
+  ])("for claude-sonnet-5-5 with the effort %j, sends the thinking type between_tools as %j", async ([effort, sent, changes]) => {
     const run = { modelSettings: { extra: { output_config: { effort } } } };
     const played = await play({ model: "claude-sonnet-5-5", thinking: { type: "between_tools" }, run });
     expect([played.status, played.body?.thinking?.type, played.changes]).toEqual(["completed", sent, changes]);
   });
 
   it.each(["claude-opus-5-5", "claude-sonnet-4-6"])(
-    "%s: the display option is no longer sent to a service that refuses it",
+    "for the model %s, stops sending the display option to a service that refuses it",
     async (model) => {
       const refuse = ({ body: sent }: SentRequest): string | undefined =>
         sent.thinking?.["display"] === undefined ? undefined : "thinking.adaptive.display: Extra inputs are not permitted";
@@ -245,21 +248,24 @@ describe("anthropicMessages: a forced call", () => {
     ["claude-opus-5-5", "none", { type: "none" }, "Hi", []],
     ["claude-haiku-5-5", "required", { type: "any" }, "Hi", []],
     ["claude-opus-5", { name: "look" }, { type: "tool", name: "look" }, "Hi", []],
-  ])("for %s, the choice %j is sent as %j, with the text %j", async ([model, toolChoice, choice, text, changes]) => {
-    const prepare = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
-    const {
-      body,
-      status,
-      changes: told,
-    } = await play({ model, run: { tools: [look], middleware: [prepareIteration(prepare)] } });
-    expect([status, body?.tool_choice, instruction(body), told, body?.system]).toEqual([
-      "completed",
-      choice,
-      text,
-      changes,
-      undefined,
-    ]);
-  });
+  ])(
+    "for the model %s, with the choice %j, is sent as %j with the text %j",
+    async ([model, toolChoice, choice, text, changes]) => {
+      const prepare = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
+      const {
+        body,
+        status,
+        changes: told,
+      } = await play({ model, run: { tools: [look], middleware: [prepareIteration(prepare)] } });
+      expect([status, body?.tool_choice, instruction(body), told, body?.system]).toEqual([
+        "completed",
+        choice,
+        text,
+        changes,
+        undefined,
+      ]);
+    },
+  );
 
   it.for<[what: string, more: Play, choice: unknown, thinking: unknown]>([
     ["drops a thinking budget", { thinking: budget(2_000) }, { type: "any" }, undefined],
@@ -380,7 +386,7 @@ describe("anthropicMessages: temperature and topP", () => {
     expect([body?.["temperature"], changes]).toEqual([0.2, []]);
   });
 
-  it("the header contains the `apiVersion` option", async () => {
+  it("depend on the API version in the header, which the `apiVersion` option sets", async () => {
     const { headers } = await play({ apiVersion: "2023-06-01" });
     expect(headers?.get("anthropic-version")).toBe("2023-06-01");
   });

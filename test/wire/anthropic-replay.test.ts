@@ -110,8 +110,11 @@ it.for<[what: string, found: readonly string[], left: readonly string[], sent: r
   ["one of the found tools", ["a", "b"], ["b"], ["server_tool_use s1", "tool_search_tool_result s1 b", ...call]],
   ["none of the found tools", ["a", "b"], ["c"], call],
   ["other tools, after a search without results", [], ["c"], ["server_tool_use s1", "tool_search_tool_result s1", ...call]],
-])("anthropicMessages: sends only a tool search's references to tools in the request: %s", async ([, names, left, sent]) => {
-  const blocks = [searchTools, results(...names), use("t1")];
-  const setup = { toolSearch: "bm25", model: "claude-opus-4-8" } as const;
-  expect(await replay(blocks, { ...setup, tools: ["a", "b"] }, { ...setup, tools: left })).toEqual(sent);
-});
+])(
+  "anthropicMessages: in a request with %s, sends tool search references only to the tools of that request",
+  async ([, names, left, sent]) => {
+    const blocks = [searchTools, results(...names), use("t1")];
+    const setup = { toolSearch: "bm25", model: "claude-opus-4-8" } as const;
+    expect(await replay(blocks, { ...setup, tools: ["a", "b"] }, { ...setup, tools: left })).toEqual(sent);
+  },
+);

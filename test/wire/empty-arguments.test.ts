@@ -33,7 +33,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
       },
     );
 
-    it("gets the object if the arguments are a JSON string that contains it", async () => {
+    it("runs with the object if the arguments are a JSON string that contains the object", async () => {
       const asked: unknown[] = [];
       const tool = defineTool({
         name: "look",
@@ -55,7 +55,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
     });
 
     it.for([["null"], [""]])(
-      "gets invalid-input if the tool requires a parameter and the argument text is %j",
+      "has the outcome invalid-input if the tool requires a parameter and the argument text is %j",
       async ([args = ""]) => {
         const tool = defineTool({
           name: "look",

@@ -72,7 +72,7 @@ const messages = [{ role: "user" as const, content: "Go." }];
 
 describe.for(wires)("%s: a filtered prompt", ([, connect]) => {
   it.for(filtered)(
-    "ends the run as content-filter at %s, without trying another provider",
+    "ends the run with the reason content-filter at %s, without trying another provider",
     async ([, status, body, explanation]) => {
       const provider = connect(answerWith(refusal(status, body)));
       const other = createMockProvider([text("Sure.")]);
@@ -104,14 +104,14 @@ it.for([
     "Output blocked by content filtering policy",
   ],
 ] as const)(
-  "%s: a filter that reports an error in the stream ends the run as content-filter",
+  "%s: a filter that reports an error in the stream ends the run with the reason content-filter",
   async ([, connect, frames, heard, why]) => {
     const result = await runToolLoop({ provider: connect(answerWith(events(...frames))), messages });
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: heard, details: why });
   },
 );
 
-it("withFallback: does not send a filtered prompt, reported by a different kind of provider, to any other provider", async () => {
+it("withFallback: does not try another provider after a custom provider reports a filtered prompt", async () => {
   const provider = {
     id: "own",
     model: "m",
@@ -162,7 +162,7 @@ describe.for([
       refusal(500, { error: { message: "error parsing tool call: raw='{\"item\"', err=EOF", type: "api_error" } }),
     ],
     ["a gateway", refusal(502, raw({ error: groq }))],
-  ])("is requested again at %s", async ([, reply]) => {
+  ])("causes another request at %s", async ([, reply]) => {
     const tool = defineTool({
       name: "get_stock",
       description: "Stock of an item",
@@ -176,7 +176,7 @@ describe.for([
   });
 });
 
-it("openaiChat: the `errorWords` option can report a malformed call and a filtered prompt", async () => {
+it("openaiChat: recognizes a malformed call and a filtered prompt by the words in the `errorWords` option", async () => {
   const errorWords = [
     { pattern: /bad call/, code: "malformed-call" },
     { pattern: /naughty/, code: "content-filter" },

@@ -26,7 +26,7 @@ const click = defineTool({
 });
 
 describe.for(adapters)("$name $variant: the data and the content of a failed tool", (adapter) => {
-  it("are sent with the reason", async () => {
+  it("are sent with the reason for the failure", async () => {
     const { provider, bodies, close } = await adapter.open(script);
     onTestFinished(close);
     const result = await runToolLoop({ provider, tools: [click], messages: [{ role: "user", content: "Click." }] });

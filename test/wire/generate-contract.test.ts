@@ -139,6 +139,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   expect(checkGenerateContract(invalid)).toEqual(violations);
 });
 
-it("checkGenerateContract (Gemini): requires no signature if signed is false", () => {
+it("checkGenerateContract (Gemini): requires no signature with `signed: false`", () => {
   expect(checkGenerateContract(body([user(), model(call({}, {})), user(answer())]), { signed: false })).toEqual([]);
 });

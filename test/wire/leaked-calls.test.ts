@@ -58,12 +58,12 @@ async function runOn({ open }: Adapter, answer: Scripted, tools = [look]): Promi
   return { result: await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] }), bodies };
 }
 
-describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
+describe.for(adapters)("runToolLoop with $name, and a call in the answer's text", (adapter) => {
   const isWhole = whole.has(adapter);
   const run = (answer: Scripted, tools?: (typeof look)[]): Promise<Ran> => runOn(adapter, answer, tools);
 
   it.for(isWhole ? formats : formats.slice(0, 1))(
-    "asks again for a call in the format of %s, and does not run it",
+    "asks the model again if the call has the format of %s, and does not run the call",
     async ([, text]) => {
       const { result, bodies } = await run({ text, end: "stop" });
       expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });
@@ -72,7 +72,7 @@ describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
     },
   );
 
-  it("accepts text that only quotes a call as the answer, and any text if there are no tools", async () => {
+  it("accepts an answer that only quotes a call, and any answer if there are no tools", async () => {
     const quoted = `A call looks like this:\n\`\`\`\n${dsml}\n\`\`\``;
     const { result, bodies } = await run({ text: quoted, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", quoted, 1]);
@@ -80,7 +80,7 @@ describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
     expect([bare.result.status, bare.bodies.length]).toEqual(["completed", 1]);
   });
 
-  it.for(isWhole ? marks : [])("accepts text that ends with the mark %s in a sentence as the answer", async ([mark]) => {
+  it.for(isWhole ? marks : [])("accepts an answer that ends with a sentence about the mark %s", async ([mark]) => {
     const named = `The call ends with ${mark}`;
     const { result, bodies } = await run({ text: named, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", named, 1]);
@@ -91,12 +91,12 @@ describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
     ['commentary to=functions.other json{"q":"x"}'],
     ["The call ends with <|call|>"],
   ];
-  it.for(isWhole ? texts : [])("accepts the text %j about the format of gpt-oss as the answer", async ([text]) => {
+  it.for(isWhole ? texts : [])("accepts the answer %j, which only resembles a call in the format of gpt-oss", async ([text]) => {
     const { result, bodies } = await run({ text, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", text, 1]);
   });
 
-  it("runs the calls of an answer whose text ends like a call", async () => {
+  it("runs the tool calls of an answer even if its text ends like a call", async () => {
     const { result } = await run({ text: dsml, calls: [["call_1", "look", "{}"]], end: "tools" });
     expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [{ outcome: "completed" }] });
   });
@@ -105,7 +105,7 @@ describe.for(adapters)("$name: a call in an answer's text", (adapter) => {
 // @ai-sdk/openai reads no reasoning of Chat Completions.
 const reasoners = adapters.filter(({ name }) => !/@ai-sdk\/openai.*chat/.test(name));
 
-it.for(reasoners)("$name: asks again if an answer without text contains a call in its reasoning", async (adapter) => {
+it.for(reasoners)("$name: asks the model again if an answer without text contains a call in its reasoning", async (adapter) => {
   const reasoning = ["Hm.\n<tool_call>\n<function=look>\n</function>\n</tool_call>", "c2ln"] as const;
   const { result } = await runOn(adapter, { reasoning, end: "stop" });
   expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });

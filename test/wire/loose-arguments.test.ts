@@ -37,7 +37,7 @@ async function call({ open }: Adapter, argsText: string): Promise<Run> {
   return { got, args: functionHistory[0]?.functionCall.args, outcome: functionHistory[0]?.outcome };
 }
 
-describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema", (adapter) => {
+describe.for(adapters.slice(0, 1))("$name with arguments that do not fit the schema", (adapter) => {
   it.for<[what: string, written: object, read: object]>([
     ["an array encoded as a string", { ids: '["a","b"]' }, { ids: ["a", "b"] }],
     ["an object encoded as a string", { place: ' {"city":"Oslo"}\n' }, { place: { city: "Oslo" } }],
@@ -97,7 +97,7 @@ it.for(adapters)("$name: makes arguments fit the schema", async (adapter) => {
 
 // The SDK of Gemini parses the arguments.
 it.for(adapters.filter(({ name }) => !/google/i.test(name)))(
-  "$name: keeps all digits of a large integer, and raw line breaks",
+  "$name: keeps all digits of a large integer and raw line breaks in arguments",
   async (adapter) => {
     const { got, args } = await call(adapter, '{"text":2512292042121000001,"ids":["a\n\tb"]}');
     const read = { text: "2512292042121000001", ids: ["a\n\tb"] };

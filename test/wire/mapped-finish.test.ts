@@ -14,7 +14,7 @@ const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
 // Models of v2 do not report the words of the service.
 describe.for([...vendorAdapters, ...specAdapters].filter(({ variant }) => variant !== "v2"))(
-  "finish reasons from other APIs, in $name",
+  "$name with finish reasons from other APIs",
   (adapter) => {
     it.for<[word: string, reason: FinishReason]>([
       ["end_turn", "stop"],

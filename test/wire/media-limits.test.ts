@@ -129,7 +129,7 @@ describe("limits for images from a tool", () => {
     ["AI SDK, Claude at Vertex AI", "more than 5 MiB of base64", [large], 1, "it has 5243000 characters as base64"],
     ["AI SDK, OpenAI", "the type BMP", [bmp], 1, "of type image/bmp"],
     ["AI SDK, Gemini", "the type BMP", [bmp], 1, "of type image/bmp"],
-  ])("%s: %s", async ([name, , images, told, text]) => {
+  ])("are applied at %s: %s", async ([name, , images, told, text]) => {
     const { provider, bodies } = services[name]();
     const messages = conversation(images);
     const result = await runToolLoop({ provider, messages });
@@ -164,7 +164,7 @@ describe("files from a tool", () => {
 });
 
 describe("a new user message with an image that is too large", () => {
-  it("ends the run before a request, and the next run continues", async () => {
+  it("ends the run before any request, and the next run can continue the conversation", async () => {
     const { provider, bodies } = services.anthropic();
     const first: Message = { role: "user", content: [{ type: "text", text: "Look." }, large] };
     const { error } = await runToolLoop({ provider, messages: [first] });

@@ -91,7 +91,7 @@ it.for<[what: string, metadata: unknown]>([
   ["a string", "x"],
   ["null", null],
   ["an array", [1]],
-])("runToolLoop: rejects a user message whose metadata is %s and reports the index", async ([, wrong]) => {
+])("runToolLoop: rejects a user message whose metadata is %s and reports the message's index", async ([, wrong]) => {
   const asked = { role: "user", content: "Go.", metadata: wrong } as UserMessage;
   const run = runToolLoop({
     provider: createMockProvider([text("Yes.")]),

@@ -81,7 +81,7 @@ describe("Moonshot: a tool's schema", () => {
     ],
     ["keywords with schemas", { type: "string", not: { const: "a" }, if: true }, { type: "string" }],
     ["a dangling reference", { $ref: "https://example.com/x.json", title: "T" }, { title: "T", anyOf }],
-  ])("%s", async ([, given, sent]) => {
+  ])("is sent in an accepted form: %s", async ([, given, sent]) => {
     expect(await parametersOf(inObject(given))).toEqual(inObject(sent as Json));
   });
 
@@ -132,7 +132,7 @@ describe("Moonshot: a tool's schema", () => {
       inObject({ $ref }, { $defs: { Node: { properties: { next: { $ref } } } } }),
       inObject({ $ref }, { $defs: { Node: { type: "object", properties: { next: { $ref } } } } }),
     ],
-  ])("%s", async ([, given, sent]) => {
+  ])("is sent in an accepted form: %s", async ([, given, sent]) => {
     expect(await parametersOf(given)).toEqual(sent);
   });
 
@@ -162,7 +162,7 @@ describe("Moonshot: a tool's schema", () => {
     expect(body.tools).toMatchObject([{ function: { parameters: strict } }]);
   });
 
-  it("anthropicMessages and aiSdkModel convert the schema", async () => {
+  it("is also converted by anthropicMessages and aiSdkModel", async () => {
     const answer = createRecorder(() => refuse(400, { error: { message: "Seen enough." } }));
     const client = connectAnthropic(answer.fetch, "https://api.moonshot.ai/anthropic");
     const run = { tools: [withSchema(loose)], messages: [user("Hi")] };

@@ -57,17 +57,20 @@ describe("openaiChat over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it.for([undefined, 1, 5])("[DONE] ends an answer without a finish reason, in pieces of %s bytes", async (pieceBytes) => {
-    const pieces = pieceBytes === undefined ? {} : { pieceBytes };
-    expect(await read({ frames: [text("Hel"), done] }, pieces)).toEqual({ ...nothing, text: "Hel", finish: "stop" });
-    const calls = [{ id: "a", name: "f", args: { n: 1 } }];
-    expect(await read({ frames: [call('{"n":1}'), done] }, pieces)).toEqual({ ...nothing, calls, finish: "tool-calls" });
-  });
+  it.for([undefined, 1, 5])(
+    "accepts [DONE] as the end of an answer without a finish reason, in pieces of %s bytes",
+    async (pieceBytes) => {
+      const pieces = pieceBytes === undefined ? {} : { pieceBytes };
+      expect(await read({ frames: [text("Hel"), done] }, pieces)).toEqual({ ...nothing, text: "Hel", finish: "stop" });
+      const calls = [{ id: "a", name: "f", args: { n: 1 } }];
+      expect(await read({ frames: [call('{"n":1}'), done] }, pieces)).toEqual({ ...nothing, calls, finish: "tool-calls" });
+    },
+  );
 
   it.for<[what: string, frames: readonly string[], iteration: Partial<Iteration>]>([
     ["before the finish reason", [text("Hel")], { error: expect.objectContaining({ message: "Token limit reached" }) }],
     ["after the finish reason", [text("Hel"), finish("length")], { finish: "length" }],
-  ])("counts the tokens of an error %s (recorded at OpenRouter)", async ([, frames, iteration]) => {
+  ])("counts the tokens of an answer with an error %s (recorded at OpenRouter)", async ([, frames, iteration]) => {
     const usage = { prompt_tokens: 43, completion_tokens: 10, total_tokens: 53 };
     const choices = [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }];
     const failure = sse({ error: { code: 400, message: "Token limit reached" }, choices, usage });
@@ -79,7 +82,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("[DONE] after an incomplete call does not end the answer", async () => {
+  it("does not accept [DONE] as the end of an answer with an incomplete call", async () => {
     expect(await read({ frames: [call('{"n":'), done] })).toEqual(nothing);
   });
 
@@ -184,7 +187,7 @@ describe("openaiChat over a real connection", () => {
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks as truncated a call that the length limit cuts off", async () => {
+  it("marks a call as truncated if the length limit cuts it off", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],

@@ -140,13 +140,13 @@ describe("runToolLoop with openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object inside an object", async () => {
+  it("wraps arguments that are not an object in an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it('runs both of two calls with the same id, despite the finish reason "stop"', async () => {
+  it('runs both calls if two calls share an id, despite the finish reason "stop"', async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);

@@ -102,7 +102,7 @@ describe.each(claude.map((row) => [titleOf(row), row] as const))("parameter name
     expect(others).toHaveLength(2);
   });
 
-  it("have descriptions, and `required` and references use the new names", async () => {
+  it("are also replaced in `required` and in references, and appear in the description", async () => {
     const { service } = await list(row, plain);
     const schema = recordAt(service.requests[0] && schemaIn(service.requests[0]));
     const [top = "", , countries = "", key] = Object.keys(recordAt(schema["properties"]));
@@ -131,7 +131,7 @@ it.each(gpt.map((row) => [titleOf(row), row] as const))(
 it.each([
   ["city", true],
   ["City name", false],
-])("aiSdkModel, Claude: the package sends a schema for an answer with the property %j: %s", async (name, hasTool) => {
+])("aiSdkModel with Claude: lets the AI SDK send the schema of an answer with the property %j: %s", async (name, hasTool) => {
   const service = strictService("anthropic", { answers: () => [text(JSON.stringify({ [name]: "Oslo" }))] });
   const model = createAnthropic({ apiKey: "test", fetch: service.fetch })("claude-3-5-haiku-latest");
   const result = await runToolLoop({

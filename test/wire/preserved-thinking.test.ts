@@ -140,7 +140,7 @@ const featureOf = (name: string): Feature => features[name] ?? { answer: script(
 const countThinking = ({ requests }: AnthropicService): number =>
   JSON.stringify(requests.at(-1)?.body.messages).split('"type":"thinking"').length - 1;
 
-describe("anthropicMessages: a model that checks the request before its thinking", () => {
+describe("anthropicMessages with a model that verifies the messages before its thinking", () => {
   it.each(names)("completes a run with %s without a refusal, if the service may drop blocks", async (name) => {
     const played = await play(featureOf(name), true);
     expect([played.result.status, played.refusals]).toEqual(["completed", []]);
@@ -157,13 +157,16 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([played.result.status, played.refusals]).toEqual(["completed", []]);
   });
 
-  it.each(names)("completes a run with %s if the service refuses the beta, and sends the beta only once", async (name) => {
-    const played = await play(featureOf(name), false);
-    expect([played.result.status, played.refusals.length]).toEqual(["completed", 1]);
-    expect(played.requests.filter(({ headers }) => headers.has("anthropic-beta"))).toHaveLength(1);
-  });
+  it.each(names)(
+    "completes a run with %s if the service refuses the beta header, and sends the header only once",
+    async (name) => {
+      const played = await play(featureOf(name), false);
+      expect([played.result.status, played.refusals.length]).toEqual(["completed", 1]);
+      expect(played.requests.filter(({ headers }) => headers.has("anthropic-beta"))).toHaveLength(1);
+    },
+  );
 
-  it.each([true, false])("keeps all thinking of a run without edits (can drop: %s)", async (canDrop) => {
+  it.each([true, false])("keeps all thinking of a run without edits (service may drop blocks: %s)", async (canDrop) => {
     const played = await play(featureOf("no edit"), canDrop, { dropsUnfitThinking: canDrop });
     expect([countThinking(played), played.changes]).toEqual([3, []]);
   });
@@ -197,7 +200,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([third.status, service.refusals.length]).toEqual(["completed", 1]);
   });
 
-  it("does not resend a refused request if the run's limits allow no request", async () => {
+  it("does not resend a refused request if the run's limits allow no more requests", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: false, answer }));
     const provider = anthropicMessages({ client: service.client, model: "claude-opus-5-5" });
@@ -218,7 +221,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([replayed.requests, replayed.changes]).toEqual([[], live.changes]);
   });
 
-  it("adds its beta to those from the client and from the `betas` option", async () => {
+  it("adds its beta header to those from the client and from the `betas` option", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer }), {
       defaultHeaders: { "anthropic-beta": "a-1" },
@@ -234,7 +237,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     ["claude-opus-5-5", "https://x.azure.anthropic.com/anthropic"],
     ["claude-opus-5-5", "https://us-east5-aiplatform.googleapis.com/v1"],
     ["claude-opus-5", "https://api.anthropic.com"],
-  ])("does not send the beta for %s at %s", async (model, baseURL) => {
+  ])("does not send the beta header for %s at %s", async (model, baseURL) => {
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer: script() }), { baseURL });
     await runToolLoop({
       provider: anthropicMessages({ client: service.client, model }),

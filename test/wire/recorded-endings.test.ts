@@ -38,7 +38,7 @@ if (hasStreams) {
       ["google/two-terminal-2", "stop", "42 et 142."],
       ["google/two-terminal-3", "stop", "(the sum of its digits) is 63."],
       ["google/code-execution-rounds", "stop", "The second number is 142."],
-    ])("%s yields the finish reason only after the last event", { timeout: 30_000 }, async ([name, finish, text]) => {
+    ])("yield the finish reason only after the last event: %s", { timeout: 30_000 }, async ([name, finish, text]) => {
       const events = readEvents(name);
       const whole = await read(name, events);
       expect([whole.finish, whole.error, whole.text.endsWith(text)]).toEqual([finish, undefined, true]);
@@ -51,18 +51,18 @@ if (hasStreams) {
     it.for<[name: string, inputTokens: number, outputTokens: number]>([
       ["anthropic/compaction-usage", 60_997, 3_341],
       ["anthropic/compaction-usage-cache", 55_377, 91],
-    ])("%s counts the tokens of the compaction in the usage", async ([name, inputTokens, outputTokens]) => {
+    ])("include the tokens of the compaction in the usage: %s", async ([name, inputTokens, outputTokens]) => {
       const { usage, finish } = await read(name, readEvents(name));
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it('anthropic/gateway-done-after-message-stop yields the finish reason despite a "[DONE]" after the last event', async () => {
+    it('yield the finish reason despite a "[DONE]" after the last event: anthropic/gateway-done-after-message-stop', async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);
     });
 
-    it("anthropic/spliced-message-start ends with a retryable error and does not yield a call", async () => {
+    it("end with a retryable error and yield no call: anthropic/spliced-message-start", async () => {
       const name = "anthropic/spliced-message-start";
       const { reasoning, calls, finish, error } = await read(name, readEvents(name));
       expect([reasoning, calls, finish]).toEqual(["I will call the tool.", [], undefined]);

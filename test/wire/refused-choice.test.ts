@@ -67,7 +67,7 @@ describe.each(forced.map((row) => [titleOf(row), row] as const))("a forced call 
   });
 });
 
-it("openaiChat: the answer after a refused forced call may end with only [DONE]", async () => {
+it("openaiChat: accepts an answer that ends with only [DONE] after a refused forced call", async () => {
   const chunk = { id: "chatcmpl-1", choices: [{ index: 0, delta: { role: "assistant", content: "Done." } }] };
   const { fetch } = createRecorder((body) =>
     isForcing(body)
@@ -106,7 +106,7 @@ describe("a forced call's refusal", () => {
   });
 
   it.each(["tool_choice: Input should be a valid dictionary", "Tool 'look' not found in provided tools"])(
-    "is not confused with a message such as %j, after which no request is sent again",
+    "is not recognized in %j, and the request is not resent",
     async (message) => {
       const { first, bodies } = chat === undefined ? {} : await play(chat, message);
       expect([first?.status, bodies?.length]).toEqual(["error", 2]);

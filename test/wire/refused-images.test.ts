@@ -79,12 +79,12 @@ describe("openaiChat: an image that a gateway refuses", () => {
     connect: ({ fetch }) => openaiChat({ client: connect(fetch, "https://llm.example.com/v1"), model: "m" }),
   };
 
-  it.each(refusals)("becomes text after: %s", async (message, status) => {
+  it.each(refusals)("becomes text after the error: %s", async (message, status) => {
     const { first, bodies } = await play(row, message, status);
     expect([first.text, bodies.length]).toEqual(["Done.", 4]);
   });
 
-  it("becomes text in an old user message", async () => {
+  it("becomes text if it is in an earlier user message", async () => {
     const { service, bodies } = refuse(row, "This model does not support image input");
     const old: readonly Message[] = [
       { role: "user", content: [{ type: "text", text: "Look." }, image] },
@@ -98,7 +98,7 @@ describe("openaiChat: an image that a gateway refuses", () => {
     ]);
   });
 
-  it("ends the run in a new user message", async () => {
+  it("ends the run if it is in a new user message", async () => {
     const { service, bodies } = refuse(row, "This model does not support image input");
     const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: "Look." }, image] }];
     const { error } = await runToolLoop({ provider: row.connect(service), messages });
@@ -106,7 +106,7 @@ describe("openaiChat: an image that a gateway refuses", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it("ends the run after a different error", async () => {
+  it("ends the run if the error has a different cause", async () => {
     const { first, bodies } = await play(row, "The image is too large");
     expect([first.error?.message, bodies.length]).toEqual(["The image is too large", 3]);
   });

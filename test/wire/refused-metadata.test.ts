@@ -137,7 +137,7 @@ const ownRows: { readonly [title: string]: Row } = {
 };
 
 it.each(Object.entries({ ...rows, ...ownRows }))(
-  "%s: a service that also refuses the request without reasoning gets only one retry, and the run ends with its reason",
+  "%s: a service that also refuses the request without reasoning gets only one retry, and the run ends with the service's reason",
   async (_title, { connect: connectTo, call, error }) => {
     const { fetch, bodies } = createRecorder(() => (bodies.length === 1 ? call() : refuse(400, error)));
     const result = await runToolLoop({ provider: connectTo(fetch), tools: [tool("look")], messages: [user("Look.")] });

@@ -73,7 +73,7 @@ describe.for([false, true])("openaiResponses: reasoning from a different account
   });
 });
 
-it("openaiResponses: a request is not resent if the call may not be repeated", async () => {
+it("openaiResponses: does not resend a refused request if the limits allow no more requests", async () => {
   const { fetch, bodies } = createRecorder(() => refuse(400, { error }));
   const provider = openaiResponses({ client: connect(fetch), model: "gpt-5.5" });
   const messages: readonly Message[] = [user("Hi"), said("Hello."), user("Again?")];

@@ -29,7 +29,7 @@ const gpt: ChatOptions = { model: "gpt-4.1" };
 const lmStudio: ChatOptions = { at: "http://127.0.0.1:1234/v1" };
 const gateway: ChatOptions = { at: "https://openrouter.ai/api/v1", model: "openai/gpt-6-astra" };
 
-describe("patterns in a tool's schema", () => {
+describe("a tool's schema in a request", () => {
   it.for<[service: string, options: ChatOptions, pattern: string, isSent: boolean]>([
     ["LM Studio", lmStudio, String.raw`^([01]\d|2[0-3])$`, false],
     ["LM Studio", lmStudio, String.raw`^\w+\b$`, false],
@@ -49,13 +49,13 @@ describe("patterns in a tool's schema", () => {
     ["a fine-tuned model", { model: "ft:gpt-4.1:org::x" }, String.raw`^\p{L}$`, false],
     ["GPT through a gateway", gateway, String.raw`^\p{L}$`, false],
     ["a different model through a gateway", { ...gateway, model: "z-ai/glm-5.3" }, String.raw`^\p{L}$`, true],
-  ])("%s: %s %j is sent: %s", async ([, options, pattern, isSent]) => {
+  ])("for %s (options %s), contains the pattern %j: %s", async ([, options, pattern, isSent]) => {
     expect(await sendSchema(options, object({ type: "string", pattern }))).toEqual(
       object(isSent ? { type: "string", pattern } : string),
     );
   });
 
-  it("a refused pattern in patternProperties no longer forbids its properties", async () => {
+  it("for GPT, allows the properties of a refused pattern in patternProperties", async () => {
     const patternProperties = { [String.raw`^\p{L}$`]: string, "^a$": string };
     const closed = { patternProperties, additionalProperties: false };
     expect(await sendSchema(gpt, object(closed))).toEqual(object({ patternProperties: { "^a$": string } }));
@@ -77,11 +77,11 @@ describe("patterns in a tool's schema", () => {
       { type: "array", prefixItems: [string] },
       { type: "array", prefixItems: [string] },
     ],
-  ])("GPT: the array %j is sent as %j", async ([given, sent]) => {
+  ])("for GPT, contains the array %j as %j", async ([given, sent]) => {
     expect(await sendSchema(gpt, object(given))).toEqual(object(sent));
   });
 
-  it("a property named pattern, and values that look like schemas, are kept", async () => {
+  it("keeps a property named pattern, and values that look like schemas", async () => {
     const schema: Schema = {
       type: "object",
       properties: { pattern: string, x: { type: "string", enum: ["a"], default: { pattern: String.raw`\p{L}` } } },
@@ -89,7 +89,7 @@ describe("patterns in a tool's schema", () => {
     expect(await sendSchema(gpt, schema)).toEqual(schema);
   });
 
-  it("openaiResponses: also omits refused patterns", async () => {
+  it("contains no refused patterns with openaiResponses either", async () => {
     const { fetch, bodies } = createRecorder(responsesText);
     const tools = [toTool(object({ type: "string", pattern: String.raw`^\p{L}$` }))];
     await runToolLoop({
@@ -129,14 +129,14 @@ describe("Muse Spark: schemas that contain themselves", () => {
       object({ enum: ["a"], default: { $ref: "#" } }),
       object({ enum: ["a"], default: { $ref: "#" } }),
     ],
-  ])("%s", async ([, given, sent]) => {
+  ])("are sent in an accepted form: %s", async ([, given, sent]) => {
     expect(await sendSchema(meta, given)).toEqual(sent);
   });
 
   it.for<[what: string, options: ChatOptions, isOpen: boolean]>([
     ["Muse Spark at a different address", { at: "https://opencode.ai/zen/go/v1", model: "muse-spark-1.3-contributor" }, true],
     ["a different model at this address", { at: "https://opencode.ai/zen/go/v1", model: "glm-5.3" }, false],
-  ])("%s: the reference is replaced: %s", async ([, options, isOpen]) => {
+  ])("for %s, are sent with the reference replaced: %s", async ([, options, isOpen]) => {
     expect(await sendSchema(options, object({ $ref: "#" }))).toEqual(object(isOpen ? {} : { $ref: "#" }));
   });
 });
@@ -145,13 +145,13 @@ describe("Muse Spark: deep schemas", () => {
   const nest = (depth: number, inner: Json): Json =>
     depth === 0 ? inner : { type: "object", properties: { next: nest(depth - 1, inner) } };
 
-  it("keeps ten levels, and the keywords without schemas on the tenth level", async () => {
+  it("keep ten levels, and on the tenth level only the keywords without schemas", async () => {
     const tenth = { type: "object", description: "D", properties: { a: string }, required: ["a"], additionalProperties: false };
     expect(await sendSchema(meta, nest(9, tenth) as Schema)).toEqual(nest(9, { type: "object", description: "D" }));
     expect(await sendSchema(meta, nest(9, string) as Schema)).toEqual(nest(9, string));
   });
 
-  it("leaves the schema unchanged for other services", async () => {
+  it("are sent unchanged to other services", async () => {
     expect(await sendSchema({}, nest(20, string) as Schema)).toEqual(nest(20, string));
   });
 });
@@ -172,23 +172,26 @@ describe("tool names that a service has reserved", () => {
     ["a different model on OpenRouter", { service: "openrouter", model: "z-ai/glm-5.3" }, "search", "search"],
     ["Grok", { at: "https://opencode.ai/zen/go/v1", model: "grok-4.5" }, "web_search", "t_web_search"],
     ["xAI", { at: "https://api.x.ai/v1", model: "grok-4.7" }, "search", "search"],
-  ])("%s, %j: %s is sent as %s, and its tool runs", async ([, options, name, sent]) => {
-    const seen: string[] = [];
-    const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c1", sent) : chatText()));
-    const { at, ...rest } = { model: "m", ...options };
-    const result = await runToolLoop({
-      provider: openaiChat({ client: connect(fetch, at), ...rest }),
-      tools: [search(name, seen)],
-      messages: [user("Search.")],
-    });
-    expect([result.status, seen]).toEqual(["completed", [name]]);
-    expect(bodies.map(({ tools }) => Object(tools?.[0]).function.name)).toEqual([sent, sent]);
-    expect(JSON.stringify(bodies[1]?.messages)).toContain(`"name":"${sent}"`);
-    expect(JSON.stringify(result.messages)).toContain(`"name":"${name}"`);
-  });
+  ])(
+    "for %s with the options %j, are sent in an accepted form (%s as %s), and the tool runs",
+    async ([, options, name, sent]) => {
+      const seen: string[] = [];
+      const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c1", sent) : chatText()));
+      const { at, ...rest } = { model: "m", ...options };
+      const result = await runToolLoop({
+        provider: openaiChat({ client: connect(fetch, at), ...rest }),
+        tools: [search(name, seen)],
+        messages: [user("Search.")],
+      });
+      expect([result.status, seen]).toEqual(["completed", [name]]);
+      expect(bodies.map(({ tools }) => Object(tools?.[0]).function.name)).toEqual([sent, sent]);
+      expect(JSON.stringify(bodies[1]?.messages)).toContain(`"name":"${sent}"`);
+      expect(JSON.stringify(result.messages)).toContain(`"name":"${name}"`);
+    },
+  );
 
   it.each([["search"], ["t_search"], ["t_t_search"]])(
-    "tools whose names look like replacements are kept apart: a call to %s",
+    "do not collide with tools whose names look like replacements: a call to %s",
     async (name) => {
       const seen: string[] = [];
       const called = ({ messages, tools }: { messages: readonly unknown[]; tools?: readonly object[] }) => {
@@ -207,7 +210,7 @@ describe("tool names that a service has reserved", () => {
     },
   );
 
-  it("openaiResponses: web_search is renamed for Grok", async () => {
+  it("include web_search, which openaiResponses renames for Grok", async () => {
     const { fetch, bodies } = createRecorder(responsesText);
     const provider = openaiResponses({ client: connect(fetch, "https://opencode.ai/zen/go/v1"), model: "grok-4.5" });
     await runToolLoop({ provider, tools: [search("web_search", [])], messages: [user("Hi")] });
@@ -250,7 +253,7 @@ describe("Gemini: a tool's schema", () => {
       { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
       { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
     ],
-  ])("changes %s", async ([, given, sent]) => {
+  ])("is sent in an accepted form if it has %s", async ([, given, sent]) => {
     expect(await sendSchema(gemini, object(given))).toEqual(object(sent));
   });
 

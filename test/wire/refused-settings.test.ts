@@ -35,7 +35,7 @@ describe.each(allRows.map((row) => [titleOf(row), row] as const))("a temperature
     "Unsupported parameter: temperature",
     "bedrock does not support parameters: ['temperature'], for model=deepseek.r1-v1:0.",
     "gpt-5 models don't support temperature=0.2. Only temperature=1 is supported.",
-  ])("is left out, also in later runs: %s", async (message) => {
+  ])("is omitted, even in later runs, after the error: %s", async (message) => {
     const { first, next, bodies, changes } = await play(row, message, { temperature: 0.2, topP: 0.9 });
     expect([first.status, first.text, next.status, next.text]).toEqual(["completed", "Done.", "completed", "Done."]);
     const refused = bodies.map((body) => body.includes('"temperature"'));
@@ -49,7 +49,7 @@ describe.each(allRows.map((row) => [titleOf(row), row] as const))("a temperature
 
 const chat = allRows.filter(({ kind }) => kind === "openai-chat").slice(0, 1);
 
-it.for(chat)("asks only once if the service refuses another value", async (row) => {
+it.for(chat)("openaiChat: does not retry if the service rejects only the value of the temperature", async (row) => {
   const message = "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 9 instead.";
   const { first, bodies } = await play(row, message, { temperature: 9 });
   expect(first).toMatchObject({ status: "error", error: { code: "bad-request", message } });
@@ -85,7 +85,7 @@ it("openaiChat does not replace max_tokens if its value is wrong", async () => {
   expect([result.status, bodies.length]).toEqual(["error", 1]);
 });
 
-it("openaiChat runs the tool that a call of gpt-oss names with the tokens of a channel", async () => {
+it("openaiChat: runs the right tool if gpt-oss adds channel tokens to the tool's name in a call", async () => {
   const { fetch, bodies } = createRecorder(({ messages: sent }) =>
     sent.length > 1 ? chatText() : chatCall("c1", "look<|channel|>commentary"),
   );
@@ -96,7 +96,7 @@ it("openaiChat runs the tool that a call of gpt-oss names with the tokens of a c
 });
 
 it.for(["temperature", "max_tokens"])(
-  "openaiChat asks each request again if the service refuses %s several times at once",
+  "openaiChat: resends each of several concurrent requests in which the service refuses %s",
   async (field) => {
     const message = `Unsupported parameter: '${field}' is not supported with this model.`;
     const { fetch, bodies } = createRecorder((body) => (field in body ? refuse(400, { error: { message } }) : chatText()));

@@ -18,7 +18,7 @@ it.for<[of: string, body: object]>([
   ["Azure", { error: { code: 400, message: "Validation error at #/stream_options: Extra inputs are not permitted" } }],
   ["FastAPI", { detail: [{ type: "extra_forbidden", loc: ["body", "stream_options"], msg: "Extra inputs are not permitted" }] }],
   ["OpenAI", { error: { message: "Unknown parameter: 'stream_options'.", param: "stream_options", code: "unknown_parameter" } }],
-])("openaiChat asks once more without token counts if %s refuses `stream_options`", async ([, body]) => {
+])("openaiChat: retries once without requesting token counts if %s refuses `stream_options`", async ([, body]) => {
   const { provider, asked } = await connect([json(400, body), answer, answer]);
   const events: LoopEvent[] = [];
   const stream = streamToolLoop({ provider, messages });
@@ -31,7 +31,7 @@ it.for<[of: string, body: object]>([
   expect(asked()).toEqual([true, false, false]);
 });
 
-it("openaiChat retries each request once if the server refuses several at the same time", async () => {
+it("openaiChat: retries each request once if the server refuses several concurrent requests", async () => {
   const refused = json(400, { message: 'unknown field "stream_options"' });
   const { provider, asked } = await connect([refused, refused, answer, answer]);
   const results = await Promise.all([1, 2].map(() => runToolLoop({ provider, messages })));
@@ -39,7 +39,7 @@ it("openaiChat retries each request once if the server refuses several at the sa
   expect(asked()).toEqual([true, true, false, false]);
 });
 
-it("openaiChat does not retry if the server refuses something else", async () => {
+it("openaiChat: does not retry without token counts if the server refuses a different field", async () => {
   const { provider, asked } = await connect([json(400, { message: 'unknown field "tools"' }), answer]);
   expect(await runToolLoop({ provider, messages })).toMatchObject({ status: "error" });
   expect(asked()).toEqual([true]);

@@ -51,7 +51,7 @@ describe.for(adapters)("$name $variant: a tool schema's root", (adapter) => {
 const [adapter] = adapters;
 if (adapter === undefined) throw new Error("There is no adapter.");
 
-it("a merged union: the run validates the arguments with the union itself", async () => {
+it("runToolLoop: validates arguments with the tool's original union, not with the merged schema", async () => {
   const call = (id: string, args: string): Scripted => ({ calls: [[id, "records", args]], end: "tools" });
   const { provider, close } = await adapter.open([
     call("call_1", '{"action":"lookup","query":"a"}'),
@@ -77,7 +77,7 @@ const client: McpClient = {
   removeNotificationHandler: () => {},
 };
 
-it("a schema that no object fits: is refused before any request", async () => {
+it("a tool schema that accepts no object: is rejected before any request", async () => {
   const { provider, bodies, close } = await adapter.open([done]);
   onTestFinished(close);
   const running = runToolLoop({ provider, tools: registry, messages });
@@ -85,7 +85,7 @@ it("a schema that no object fits: is refused before any request", async () => {
   expect(bodies).toEqual([]);
 });
 
-it("a schema that no object fits, from an MCP server: is reported, and its tool left out", async () => {
+it("an MCP tool whose schema accepts no object: is reported and omitted", async () => {
   const { provider, bodies, close } = await adapter.open([done]);
   onTestFinished(close);
   const errors: unknown[] = [];

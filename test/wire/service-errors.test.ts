@@ -13,7 +13,7 @@ import { errorBodies } from "./service-error-bodies.ts";
 /** The SDKs of Google and the AI SDK write the text of the status if there is no body. */
 const hasOwnText = (wire: string): boolean => wire === "googleGenerateContent" || wire === "aiSdkModel";
 
-describe.for(wires)("%s: errors from services", ([wire, connect]) => {
+describe.for(wires)("%s with errors from services", ([wire, connect]) => {
   it.for(errorBodies.map((row) => [row.service, row] as const))("reports the reason of %s", async ([, row]) => {
     const { service: _, body, headers, status, message, ...fields } = row;
     const { error } = await runIteration(connect(answerWith(refusal(status, body, headers))), ask("Go."));
@@ -93,7 +93,7 @@ const said = { ...chunk, choices: [{ index: 0, delta: { role: "assistant", conte
 describe.for([
   ["openaiChat", clients.openaiChat],
   ["aiSdkModel", clients.aiSdkModel],
-] as const)("%s: errors in a stream", ([, connect]) => {
+] as const)("%s with errors in a stream", ([, connect]) => {
   const upstream = { raw: '{"error":{"message":"Slow down.","code":429}}', provider_name: "Acme" };
   it.for<[service: string, frame: object | string, error: object]>([
     [

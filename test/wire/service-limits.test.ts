@@ -44,25 +44,25 @@ describe("service limits", () => {
       { modelSettings: { stopSequences } },
       /at most 4/,
     ],
-  ])("%s: the error names the limit before any request", async ([, options, run, message]) => {
+  ])("are checked before any request, and named in the error: %s", async ([, options, run, message]) => {
     const { result, bodies } = await sendChat(options, run);
     expect(result.error).toMatchObject({ code: "bad-request", message: expect.stringMatching(message) });
     expect(bodies).toEqual([]);
   });
 
-  it("openaiResponses: stop sequences are not sent, so their number does not matter", async () => {
+  it("do not apply to stop sequences with openaiResponses, which does not send them", async () => {
     const { result } = await sendResponses({ model: "gpt-4.1" }, { modelSettings: { stopSequences } });
     expect(result.status).toBe("completed");
   });
 
-  it("unknown services have no limits", async () => {
+  it("are not assumed for unknown services", async () => {
     const run: RunOptions = { tools: many, modelSettings: { stopSequences } };
     const { result } = await sendChat({ at: "https://models.test/v1" }, run);
     expect(result.status).toBe("completed");
   });
 });
 
-describe("OpenAI's reasoning models", () => {
+describe("settings that reasoning models refuse", () => {
   const modelSettings: ModelSettings = { temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 1 };
   const sampling = { temperature: 0, top_p: 0.5, stop: ["END"] };
   const withEffort = (effort: string): RunOptions => ({
@@ -80,7 +80,7 @@ describe("OpenAI's reasoning models", () => {
     ["gpt-5-chat-latest", { modelSettings }, true],
     ["gpt-4.1", { modelSettings }, true],
     ["some-model", { modelSettings }, true],
-  ])("%s: sampling settings of %j are sent: %s", async ([model, run, isSent]) => {
+  ])("for the model %s with %j, are sent: %s", async ([model, run, isSent]) => {
     const { body } = await sendChat({ model }, run);
     expect(body).toMatchObject({ seed: 1, ...(isSent ? sampling : {}) });
     if (!isSent) for (const field of Object.keys(sampling)) expect(body).not.toHaveProperty(field);
@@ -92,13 +92,13 @@ describe("OpenAI's reasoning models", () => {
     [{ at: "https://api.kimi.com/coding/v1", model: "k3-256k" }, false],
     [{ service: "moonshot", model: "kimi-k2-0905-preview" }, true],
     [{ service: "openrouter", model: "moonshotai/kimi-k3" }, true],
-  ])("Kimi, %j: temperature and topP are sent: %s", async ([options, isSent]) => {
+  ])("for Kimi with the options %j, are sent (temperature and topP): %s", async ([options, isSent]) => {
     const { body } = await sendChat(options, { modelSettings });
     expect([body["temperature"], body["top_p"]]).toEqual(isSent ? [0, 0.5] : [undefined, undefined]);
     expect(body["stop"]).toEqual(["END"]);
   });
 
-  it("each omitted setting is reported once per run", async () => {
+  it("are each reported once per run if they are omitted", async () => {
     const { emitter, events } = recordEvents(undefined, ["request-adjusted"]);
     const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "look") : chatText()));
     const provider = openaiChat({ client: connect(fetch), model: "gpt-5-mini" });
@@ -112,7 +112,7 @@ describe("OpenAI's reasoning models", () => {
     ]);
   });
 
-  it("openaiResponses: uses the effort in the `reasoning` option", async () => {
+  it("depend on the effort in the `reasoning` option of openaiResponses", async () => {
     const run = { modelSettings };
     expect((await sendResponses({ model: "gpt-5.4", reasoning: { effort: "low" } }, run)).body).not.toHaveProperty("temperature");
     expect((await sendResponses({ model: "gpt-5.4" }, run)).body).toMatchObject({ temperature: 0 });
@@ -136,7 +136,7 @@ describe("OpenAI's reasoning models", () => {
     ["gpt-5-mini", {}, "low", undefined],
     ["gpt-6-sol", { at: "https://x.openai.azure.com/openai/v1" }, undefined, /openaiResponses/],
     ["gpt-6-sol", { at: "https://gateway.test/v1" }, undefined, undefined],
-  ])("%s with tools, the options %j and the effort %s: the error is %s", async ([model, options, effort, error]) => {
+  ])("for %s with tools, the options %j and the effort %s, cause the error: %s", async ([model, options, effort, error]) => {
     const extra = effort === undefined ? {} : { reasoning_effort: effort };
     const { result, bodies } = await sendChat({ model, ...options }, { tools: [tool("look")], modelSettings: { extra } });
     if (error === undefined) expect(result.status).toBe("completed");
@@ -145,14 +145,14 @@ describe("OpenAI's reasoning models", () => {
   });
 });
 
-describe("fields by service", () => {
+describe("openaiChat: a request", () => {
   it.for<[options: ChatOptions, field: string]>([
     [{}, "max_completion_tokens"],
     [{ at: "https://api.mistral.ai/v1" }, "max_tokens"],
     [{ at: "https://api.deepseek.com" }, "max_tokens"],
     [{ at: `${local}:11434/v1` }, "max_tokens"],
     [{ service: "mistral", maxTokensField: "max_completion_tokens" }, "max_completion_tokens"],
-  ])("%j: the output limit is in %s", async ([options, field]) => {
+  ])("with the options %j, contains the output limit in the field %s", async ([options, field]) => {
     expect((await sendChat(options, { modelSettings: { maxOutputTokens: 9 } })).body).toMatchObject({ [field]: 9 });
   });
 
@@ -167,7 +167,7 @@ describe("fields by service", () => {
     [{ at: "https://api.groq.com/openai/v1", model: "moonshotai/kimi-k2-thinking" }, undefined],
     [{ model: "gpt-4.1" }, undefined],
     [{ model: "deepseek-v4-pro", echoReasoning: "reasoning" }, "reasoning"],
-  ])("%j: reasoning is sent back in %s", async ([options, field]) => {
+  ])("with the options %j, contains earlier reasoning in the field %s", async ([options, field]) => {
     const content = [
       { type: "reasoning", text: "Hm." },
       { type: "text", text: "A" },
@@ -181,7 +181,7 @@ describe("fields by service", () => {
     ["groq", false],
     ["llama-server", false],
     ["openai", true],
-  ])("%s: a request with tools contains the answer's schema: %s", async ([service, isSent]) => {
+  ])("with tools, to %s, contains the answer's schema: %s", async ([service, isSent]) => {
     const output = structuredOutput(z.object({ n: z.number() }));
     const options: ChatOptions = { service, structuredOutput: true };
     const { bodies } = await sendChat(options, { tools: [tool("look")], middleware: [output] });
@@ -190,7 +190,7 @@ describe("fields by service", () => {
     expect(plain[0]).toHaveProperty("response_format");
   });
 
-  it("openaiChat: rejects an unknown service", () => {
+  it("cannot be sent with an unknown `service` option", () => {
     const options = { client: connect(fetch), model: "m", service: "mistrall" };
     expect(() => Reflect.apply(openaiChat, undefined, [options])).toThrow(
       /a known service .*, mistral, .* absent for any other service/,
@@ -213,7 +213,7 @@ describe("openaiChat: an answer that was cut off before its first token", () => 
     ["length", 0, { content: "Hi" }, undefined],
     ["length", 0, { reasoning_content: "Hm" }, "no-output"],
     ["stop", 0, { content: "" }, undefined],
-  ])("with the reason %j, %j output tokens and %j: the error is %j", async ([word, completion, delta, code]) => {
+  ])("with the reason %j, %j output tokens and the delta %j, gives the error %j", async ([word, completion, delta, code]) => {
     const { fetch } = createRecorder(() => cut(word, completion, delta));
     const result = await runToolLoop({
       provider: openaiChat({ client: connect(fetch), model: "mimo-v3" }),

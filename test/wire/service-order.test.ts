@@ -20,7 +20,7 @@ import {
 const local = "http://127.0.0.1";
 const mistral: ChatOptions = { service: "mistral" };
 
-describe("openaiChat: the order of messages", () => {
+describe("openaiChat: the messages of a request", () => {
   const afterTool = [user("Look."), asked("abcdefghi"), answered("abcdefghi"), user("And now?")];
 
   it.for<[by: string, options: ChatOptions]>([
@@ -30,20 +30,20 @@ describe("openaiChat: the order of messages", () => {
     ["the id, before the port", { id: "mistral", at: `${local}:1234/v1` }],
     ["the model at a different address", { model: "mistralai/mistral-large-4", at: "https://openrouter.ai/api/v1" }],
     ["the model on a local server", { model: "devstral-small-2603", at: `${local}:8000/v1` }],
-  ])("Mistral, recognized by %s, gets an assistant message between tool and user", async ([, options]) => {
+  ])("for Mistral, recognized by %s, include an assistant message between tool and user", async ([, options]) => {
     const sent = await sendChat(options, { messages: afterTool });
     expect(rolesOf(sent)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
     expect(textsOf(sent)[3]).toBe("I have read the results.");
   });
 
   it.for<[options: ChatOptions]>([[{}], [{ at: "https://api.openai.com/v1" }], [{ service: "vllm", model: "qwen3" }]])(
-    "%j gets the user message directly after the results",
+    "with the options %j, include the user message directly after the results",
     async ([options]) => {
       expect(rolesOf(await sendChat(options, { messages: afterTool }))).toEqual(["user", "assistant", "tool", "user"]);
     },
   );
 
-  it("puts the message before a user message that was added while a tool ran, and before images from a result", async () => {
+  it("include the additional assistant message before a user message that was added while a tool ran, and before images from a result", async () => {
     const control = createLoopControl();
     const { fetch, bodies } = createRecorder(({ messages }) =>
       messages.length === 1 ? chatCall("abcdefghi", "look") : chatText(),
@@ -99,24 +99,24 @@ describe("openaiChat: the order of messages", () => {
       [user("Hi"), user("you"), said("A"), said("B")],
       ["user", "user", "assistant", "assistant"],
     ],
-  ])("%s", async ([, options, messages, roles]) => {
+  ])("follow the rules of the service: %s", async ([, options, messages, roles]) => {
     expect(rolesOf(await sendChat(options, { messages }))).toEqual(roles);
   });
 
-  it("merges the content of messages with the same role", async () => {
+  it("contain the merged content of messages with the same role", async () => {
     const image: Message = { role: "user", content: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] };
     const messages = [user("A"), user("B"), said("C"), said("D"), user("E"), image];
     const sent = await sendChat({ service: "ollama" }, { messages });
     expect(textsOf(sent)).toMatchObject(["A\n\nB", "C\n\nD", [{ type: "text", text: "E" }, { type: "image_url" }]]);
   });
 
-  it("xAI: does not send a message without content", async () => {
+  it("include no message without content for xAI", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     expect(textsOf(await sendChat({ at: "https://api.x.ai/v1" }, { messages }))[1]).toBe("(Calls tools.)");
     expect(textsOf(await sendChat({}, { messages }))[1]).toBeNull();
   });
 
-  it("Bedrock and Claude: text is never empty", async () => {
+  it("contain no empty text for Bedrock and Claude", async () => {
     const messages: readonly Message[] = [
       user("Look."),
       asked("c"),
@@ -133,7 +133,7 @@ describe("openaiChat: the order of messages", () => {
     [{ at: `${local}:4000/v1`, model: "bedrock/us.anthropic.claude-opus-4-8" }, null],
     [{ model: "anthropic/claude-sonnet-5" }, null],
     [{ at: "https://api.x.ai/v1" }, "(Calls tools.)"],
-  ])("%j: blank text is replaced, or left out next to other text", async ([options, besideCall]) => {
+  ])("with the options %j, have blank text replaced, or omitted next to other text", async ([options, besideCall]) => {
     const blank = { type: "text", text: " \n" } as const;
     const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
     const messages: readonly Message[] = [
@@ -150,7 +150,7 @@ describe("openaiChat: the order of messages", () => {
     expect(kept).toMatchObject([{ type: "text", text: "Go on." }, { type: "image_url" }]);
   });
 
-  it("Google: the first call in another model's message has a placeholder signature", async () => {
+  it("for Google, have a placeholder signature on the first call in a different model's message", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     const at = "https://generativelanguage.googleapis.com/v1beta/openai/";
     const signature = { google: { thought_signature: "skip_thought_signature_validator" } };
@@ -171,7 +171,7 @@ describe("call ids", () => {
     ["Bedrock", { id: "aws.bedrock" }, "functions.look:0", /^[\w-]{1,40}$/],
     ["Kimi", { model: "kimi-k3" }, `functions.${"look".repeat(12)}:0`, /^functions\.(?:look){12}:0$/],
     ["OpenAI", { toWireCallId: (id) => `x${id}` }, long, new RegExp(`^x${long}$`)],
-  ])("%s accepts the id of a call and its result: %j, %s", async ([, options, id, pattern]) => {
+  ])("are sent in a form that %s accepts, in calls and results (options %j, id %s)", async ([, options, id, pattern]) => {
     const ids = idsOf(await sendChat(options, { messages: [user("Look."), asked(id), answered(id)] }));
     expect(ids[0]).toMatch(pattern);
     expect(ids[1]).toBe(ids[0]);

@@ -34,7 +34,7 @@ describe("aiSdkModel", () => {
     return bodies.at(-1);
   }
 
-  it("Mistral: call ids have 9 characters, and an assistant message follows the results", async () => {
+  it("for Mistral, sends call ids of 9 characters, and an assistant message after the results", async () => {
     const body = await send((fetch) => createMistral({ apiKey: "test", fetch })("mistral-large-latest"), {});
     expect(body?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
     const id = body?.messages[1]?.tool_calls?.[0]?.id;
@@ -42,7 +42,7 @@ describe("aiSdkModel", () => {
     expect(body?.messages[2]?.tool_call_id).toBe(id);
   });
 
-  it("OpenAI Chat: call ids have at most 40 characters", async () => {
+  it("for OpenAI Chat, sends call ids of at most 40 characters", async () => {
     const body = await send((fetch) => createOpenAI({ apiKey: "test", fetch }).chat("gpt-4.1"), {});
     const id = body?.messages[1]?.tool_calls?.[0]?.id;
     expect(id).toHaveLength(40);
@@ -72,20 +72,23 @@ describe("anthropicMessages", () => {
     ["https://bedrock-runtime.us-east-1.amazonaws.com", {}],
     ["http://127.0.0.1:4000", {}],
     [undefined, { id: "aws.bedrock" }],
-  ])("%s, %j: the tools from earlier messages are declared, but cannot be called", async ([at, options]) => {
-    const body = await send(at, options, {});
-    expect(body?.tools).toMatchObject([{ name: "look", input_schema: { type: "object" } }]);
-    expect(body).toMatchObject({ tool_choice: { type: "none" } });
-    expect((await send(at, options, { tools: [tool("new")] }))?.tools).toHaveLength(1);
-  });
+  ])(
+    "at %s with the options %j, declares the tools from earlier messages, but allows no calls to them",
+    async ([at, options]) => {
+      const body = await send(at, options, {});
+      expect(body?.tools).toMatchObject([{ name: "look", input_schema: { type: "object" } }]);
+      expect(body).toMatchObject({ tool_choice: { type: "none" } });
+      expect((await send(at, options, { tools: [tool("new")] }))?.tools).toHaveLength(1);
+    },
+  );
 
-  it("Anthropic's own address receives no such tools and no tool choice from extra", async () => {
+  it("sends neither tools from earlier messages nor a tool choice from extra to Anthropic's own address", async () => {
     const body = await send(undefined, {}, { modelSettings: { extra: { tool_choice: { type: "auto" } } } });
     expect(body).not.toHaveProperty("tools");
     expect(body).not.toHaveProperty("tool_choice");
   });
 
-  it("call ids have at most 64 letters, digits, _ and -", async () => {
+  it("sends call ids of at most 64 letters, digits, _ and -", async () => {
     const id = `functions.${"look".repeat(20)}:0`;
     const body = await send(undefined, {}, { messages: [user("Look."), asked(id), answered(id), user("And now?")] });
     const [call, result] = [body?.messages[1]?.content, body?.messages[2]?.content] as [
@@ -139,7 +142,7 @@ describe("googleGenerateContent", () => {
     ["begins with a call", [asked("c"), answered("c")], ["user", "model", "user"]],
     ["has only blank text", [user(" ")], ["user"]],
     ["ends with blank text", [user("Hi"), said("A"), user(" ")], ["user", "model", "user"]],
-  ])("a conversation that %s is accepted", async ([, messages, roles]) => {
+  ])("sends a conversation that %s in a form that the service accepts", async ([, messages, roles]) => {
     const { contents } = await send({}, { messages });
     expect(contents.map(({ role }) => role)).toEqual(roles);
     expect(contents.every(({ parts }) => parts.length > 0)).toBe(true);
@@ -149,7 +152,7 @@ describe("googleGenerateContent", () => {
     ["gemini-4-argon", "skip_thought_signature_validator"],
     ["gemini-3.8-flash", "skip_thought_signature_validator"],
     ["gemini-2.5-pro", undefined],
-  ])("%s: the first call from another model has the signature %s", async ([model, signature]) => {
+  ])("for %s, sends the first call from a different model with the signature %s", async ([model, signature]) => {
     const content = [...Object(asked("c")).content, ...Object(asked("d")).content];
     const results = [...Object(answered("c")).results, ...Object(answered("d")).results];
     const { contents } = await send(
@@ -159,7 +162,7 @@ describe("googleGenerateContent", () => {
     expect(contents[1]?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([signature, undefined]);
   });
 
-  it("a call is sent back with the signature that the service sent", async () => {
+  it("sends a call back with the signature from the service", async () => {
     let count = 0;
     const answer = (): Response => (count++ === 0 ? callAnswer() : textAnswer());
     const { contents } = await send({}, { tools: [tool("look")] }, answer);
@@ -167,7 +170,7 @@ describe("googleGenerateContent", () => {
     expect(contents[2]?.parts).toHaveLength(2);
   });
 
-  it("a call gets a signature even if the service signed only text", async () => {
+  it("sends a call back with a signature even if the service signed only text", async () => {
     const part = { text: "A", thoughtSignature: "YWJj" };
     const call = { functionCall: { name: "look", args: {} } };
     let count = 0;
@@ -177,13 +180,13 @@ describe("googleGenerateContent", () => {
     expect(contents[1]?.parts).toEqual([part, { ...call, thoughtSignature: "skip_thought_signature_validator" }]);
   });
 
-  it("names in the history have at most 64 characters, and begin with a letter or _", async () => {
+  it("sends tool names in the history with at most 64 characters, starting with a letter or _", async () => {
     const name = `9${"look".repeat(20)}`;
     const { contents } = await send({}, { messages: [user("Hi"), asked("c", name), answered("c", name)] });
     expect(Object(contents[1]?.parts[0]).functionCall.name).toMatch(/^t_9[\w-]{1,61}$/);
   });
 
-  it("a tool whose name begins with a digit has a different name on the wire, in both directions", async () => {
+  it("replaces a tool name that begins with a digit in requests, and restores it in calls", async () => {
     const { contents, body } = await send({}, { tools: [tool("9look"), tool("look")] }, ({ contents: all }) => {
       const part = { functionCall: { name: "t_9look", args: {} }, thoughtSignature: "YWJj" };
       const isFirst = (all as readonly unknown[]).length === 1;
@@ -194,7 +197,7 @@ describe("googleGenerateContent", () => {
     expect(contents[2]?.parts).toMatchObject([{ functionResponse: { name: "t_9look", response: { output: "seen" } } }]);
   });
 
-  it("a calling mode in extra is omitted if the request has no functions", async () => {
+  it("omits a calling mode in extra if the request has no functions", async () => {
     const extra = { toolConfig: { functionCallingConfig: { mode: "AUTO" }, retrievalConfig: { languageCode: "en" } } };
     const modelSettings = { extra };
     expect((await send({}, { modelSettings })).body["toolConfig"]).toEqual({ retrievalConfig: { languageCode: "en" } });

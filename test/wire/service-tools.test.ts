@@ -25,7 +25,7 @@ describe("tool-related fields in a request without tools", () => {
   it.for<[wire: string, send: (options: object, run: RunOptions) => Promise<Sent>]>([
     ["openaiChat", sendChat],
     ["openaiResponses", sendResponses],
-  ])("%s: are left out, even if extra has them", async ([, send]) => {
+  ])("are omitted by %s, even if extra has them", async ([, send]) => {
     const { body } = await send({}, { modelSettings: { extra } });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["parallel_tool_calls"]));
     expect(body).not.toHaveProperty("tool_choice");
@@ -120,7 +120,7 @@ describe("tool choice", () => {
     expect(String(last).endsWith(instruction)).toBe(isReplaced);
   });
 
-  it('omits the tools if the service refuses the choice "none"', async () => {
+  it('is omitted together with the tools if the service refuses the choice "none"', async () => {
     const glm: ChatOptions = { service: "openrouter", model: "z-ai/glm-5.3" };
     for (const options of [{ service: "meta" }, { service: "ollama" }, { service: "zai" }, glm] as const) {
       const { body } = await sendChat(options, forced("none"));
@@ -129,7 +129,7 @@ describe("tool choice", () => {
     }
   });
 
-  it("keeps the caller's thinking and asks for the call in text", async () => {
+  it("becomes an instruction in text if the caller has enabled thinking", async () => {
     const options: ChatOptions = { service: "deepseek", model: "deepseek-v4-pro" };
     const thinking = (type: string): RunOptions => ({ ...forced("required"), modelSettings: { extra: { thinking: { type } } } });
     expect((await sendChat(options, thinking("enabled"))).body).toMatchObject({
@@ -139,14 +139,14 @@ describe("tool choice", () => {
     expect((await sendChat(options, thinking("disabled"))).body).toMatchObject({ tool_choice: "required", ...disabled });
   });
 
-  it("openaiResponses: LM Studio gets a single word and only the named tool", async () => {
+  it("is a single word, with only the named tool, for LM Studio with openaiResponses", async () => {
     const { body } = await sendResponses({ at: `${local}:1234/v1` }, forced(named));
     expect(body).toMatchObject({ tool_choice: "required", tools: [{ name: "plan" }] });
     expect(body.tools).toHaveLength(1);
     expect((await sendResponses({}, forced(named))).body).toMatchObject({ tool_choice: { type: "function", name: "plan" } });
   });
 
-  it('openaiResponses: z.ai gets the choice "auto" and an instruction', async () => {
+  it('is "auto", with an instruction, for z.ai with openaiResponses', async () => {
     const { body } = await sendResponses({ service: "zai" }, forced(named));
     expect(body).toMatchObject({ tool_choice: "auto" });
     expect(body.input.at(-1)).toEqual({ role: "user", content: 'Call the tool "plan" now, instead of answering.' });
@@ -169,7 +169,7 @@ describe("tools from earlier messages", () => {
     [{ model: "us.anthropic.claude-opus-4-8-v1:0" }],
     [{ model: "anthropic/claude-sonnet-5", at: "https://openrouter.ai/api/v1" }],
     [{ service: "litellm" }],
-  ])("%j: are declared, but cannot be called", async ([options]) => {
+  ])("with the options %j, are declared but cannot be called", async ([options]) => {
     const { body } = await sendChat(options, { messages });
     expect(body).toMatchObject({
       tool_choice: "none",
@@ -185,7 +185,7 @@ describe("tools from earlier messages", () => {
 });
 
 describe("tool names", () => {
-  it("Kimi: a name that does not begin with a letter is replaced on the wire, and restored in the run", async () => {
+  it("that do not begin with a letter are replaced in requests to Kimi, and restored in the run", async () => {
     const { fetch, bodies } = createRecorder(({ messages }) => (messages.length === 1 ? chatCall("c", "t__look") : chatText()));
     const provider = openaiChat({ client: connect(fetch), model: "kimi-k3" });
     const options = { provider, tools: [tool("_look"), tool("plan")], limits: { maxIterations: 2 } };
@@ -195,7 +195,7 @@ describe("tool names", () => {
     expect(bodies[1]?.messages[1]?.tool_calls).toMatchObject([{ function: { name: "t__look" } }]);
   });
 
-  it("other services get the name unchanged", async () => {
+  it("are unchanged for other services", async () => {
     const { body } = await sendChat({}, { tools: [tool("_look")] });
     expect(body.tools).toMatchObject([{ function: { name: "_look" } }]);
   });

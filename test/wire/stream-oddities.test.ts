@@ -48,7 +48,7 @@ describe("openaiResponses reads a stream with", () => {
     expect(await read(frames, provider)).toEqual({ ...silence, ...said });
   });
 
-  it("keeps the last encrypted content if the first and the last event of an item differ", async () => {
+  it("different encrypted content in an item's first and last event, and keeps the last", async () => {
     const reasoning = (encrypted: string): Fields => ({
       id: "rs_1",
       type: "reasoning",

@@ -62,7 +62,7 @@ describe.for(sizes)("openaiChat: text in pieces of %i characters", (size) => {
     ["the beginning of a tag as the whole answer", "<thi", "<thi", ""],
     ["an answer that begins with blank text", "\n  a", "\n  a", ""],
     ["no closing tag", "<think>\nThink. \n", "", "Think."],
-  ])("with %s", async ([, content, text, reasoning]) => {
+  ])("is split into reasoning and answer: %s", async ([, content, text, reasoning]) => {
     expect(await hear({ deltas: inPieces(content, size) })).toMatchObject({ text, reasoning });
   });
 
@@ -70,12 +70,12 @@ describe.for(sizes)("openaiChat: text in pieces of %i characters", (size) => {
     ["only a closing tag", inPieces(`Think.\n</think>\n\n${answer}`, size), answer, "Think."],
     ["both tags", inPieces(`<think>Think.</think>${answer}`, size), answer, "Think."],
     ["separate reasoning", [{ reasoning_content: "Think." }, ...inPieces(answer, size)], answer, "Think."],
-  ])('and the tags "opened", with %s', async ([, deltas, text, reasoning]) => {
+  ])('is split into reasoning and answer with thinkTags "opened": %s', async ([, deltas, text, reasoning]) => {
     expect(await hear({ deltas, thinkTags: "opened" })).toMatchObject({ text, reasoning });
   });
 });
 
-describe("openaiChat: thinkTags", () => {
+describe("openaiChat with think tags in the answer", () => {
   it("sends the reasoning and the text as they arrive", async () => {
     const deltas = inPieces("<think>one two three</think>four five six", 4);
     const { order } = await hear({ deltas });
@@ -146,7 +146,7 @@ describe("openaiChat: thinkTags", () => {
     expect(seen.at(-1)).toMatchObject({ city: "Oslo" });
   });
 
-  it.for([1, "all", {}])("rejects the value %j", (thinkTags) => {
+  it.for([1, "all", {}])("rejects the value %j for the `thinkTags` option", (thinkTags) => {
     const client = new OpenAI({ apiKey: "test" });
     expect(() => openaiChat({ client, model: "m", ...Object({ thinkTags }) })).toThrow(
       /Option "thinkTags" is .*, but must be true, false or "opened"/,

@@ -20,7 +20,7 @@ it.each([
   ["Bedrock Mantle", false],
   ["Vertex AI", false],
   ["Microsoft Foundry", false],
-] as const)("anthropicMessages at %s: the block_binding field and its beta are sent: %s", async (host, isSent) => {
+] as const)("anthropicMessages at %s: sends the block_binding field and its beta header: %s", async (host, isSent) => {
   const { fetch, requests } = strictService("anthropic");
   const client = new Anthropic({ apiKey: "test", baseURL: hosts[host], fetch, maxRetries: 0 });
   const provider = anthropicMessages({ client, model: "claude-opus-5-5", thinking: { type: "adaptive" } });

@@ -13,7 +13,7 @@ const vendors = [
   ...packageWires.map(({ name, connect }) => ({ name, make: (url: string) => aiSdkModel({ model: connect(url).model }) })),
 ];
 
-describe.for(vendors)("provider $name: a service that cannot be reached", ({ make }) => {
+describe.for(vendors)("provider $name: the error for an unreachable service", ({ make }) => {
   it("says which address refused the connection", async () => {
     const { url, close } = await startRawServer([]);
     await close();

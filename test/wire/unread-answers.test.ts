@@ -41,7 +41,7 @@ const all: readonly Connected[] = [
   })),
 ];
 
-describe.for(all)("provider $name: error response", ({ connect }) => {
+describe.for(all)("provider $name with an error response", ({ connect }) => {
   it.for<[title: string, code: ProviderErrorCode, status: number, body: string]>([
     ["status 401 with an empty body", "auth", 401, ""],
     ["status 400 with an empty body", "bad-request", 400, ""],

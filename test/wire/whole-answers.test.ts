@@ -32,7 +32,7 @@ const responsesAnswer = ({ input }: SentBody): Response =>
   Response.json(wholeResponse(input.length > 1 ? outputText("Seen.") : responsesCall));
 
 describe("stream: false in extra", () => {
-  it("openaiChat: reads whole answers with calls, reasoning and token counts", async () => {
+  it("makes openaiChat read whole answers with calls, reasoning and token counts", async () => {
     const { fetch, bodies } = createRecorder(chatAnswer);
     const provider = openaiChat({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
@@ -50,14 +50,14 @@ describe("stream: false in extra", () => {
     ]);
   });
 
-  it("openaiChat: reads a completion in the `data` field", async () => {
+  it("lets openaiChat read a completion in the `data` field", async () => {
     const { fetch } = createRecorder((body) => Response.json({ data: completion(body), success: true }));
     const provider = openaiChat({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
     expect(result).toMatchObject({ status: "completed", text: "Seen.", usage: { totalTokens: 30 } });
   });
 
-  it("openaiResponses: reads whole answers", async () => {
+  it("makes openaiResponses read whole answers", async () => {
     const { fetch, bodies } = createRecorder(responsesAnswer);
     const provider = openaiResponses({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, tools: [look], messages: [user("Look.")], modelSettings: { extra } });
@@ -72,7 +72,7 @@ describe("stream: false in extra", () => {
       { message: "The model is overloaded." },
     ],
     ["a response without an answer", { id: "x" }, { code: "stream-ended-early" }],
-  ])("openaiChat: %s fails the run", async ([, answer, error]) => {
+  ])("makes an openaiChat run fail after %s", async ([, answer, error]) => {
     const { fetch } = createRecorder(() => Response.json(answer));
     const provider = openaiChat({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });
@@ -86,7 +86,7 @@ describe("stream: false in extra", () => {
     ["flat", { status: 429, message: "limited upstream" }, limited],
     ["with a string as its status", { status: "error", code: 429, message: "limited upstream" }, limited],
     ["with detail", { detail: "limited upstream" }, { message: "limited upstream" }],
-  ])("an error with status 200, %s, fails the run on both wires", async ([, answer, error]) => {
+  ])("makes a run fail with either OpenAI adapter after an error with status 200 (%s)", async ([, answer, error]) => {
     const { fetch } = createRecorder(() => Response.json(answer));
     const options = { client: connect(fetch), model: "m" };
     for (const provider of [openaiChat(options), openaiResponses(options)]) {
@@ -98,7 +98,7 @@ describe("stream: false in extra", () => {
   it.for<[status: string, output: readonly object[], expected: object]>([
     ["incomplete", [outputText("Se")], { text: "Se" }],
     ["failed", [], { status: "error" }],
-  ])("openaiResponses: reads a whole response with the status %s", async ([status, output, expected]) => {
+  ])("makes openaiResponses read a whole response with the status %s", async ([status, output, expected]) => {
     const { fetch } = createRecorder(() => Response.json({ ...wholeResponse(...output), status, error: { message: "No." } }));
     const provider = openaiResponses({ client: connect(fetch), model: "m" });
     const result = await runToolLoop({ provider, messages: [user("Look.")], modelSettings: { extra } });
@@ -106,7 +106,7 @@ describe("stream: false in extra", () => {
     expect(result.reason.kind).not.toBe("completed");
   });
 
-  it("openaiChat: the limits on silence do not apply while a whole answer is awaited", async () => {
+  it("disables the silence limits while openaiChat waits for a whole answer", async () => {
     const clock = createTestClock();
     const answers: ((response: Response) => void)[] = [];
     const fetch: typeof globalThis.fetch = () => new Promise((resolve) => answers.push(resolve));
@@ -118,14 +118,14 @@ describe("stream: false in extra", () => {
   });
 });
 
-describe("a service that refuses to stream", () => {
+describe("the error from a service that refuses to stream", () => {
   const refusals = [
     "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings",
     "The model is unsupported for streaming.",
   ];
 
   it.for(refusals.flatMap((message) => [["openaiChat", message] as const, ["openaiResponses", message] as const]))(
-    "%s: the error says how to request whole answers: %s",
+    "says, with %s, how to request whole answers: %s",
     async ([wire, message]) => {
       const { fetch } = createRecorder(() => refuse(400, { error: { message, type: "invalid_request_error", param: "stream" } }));
       const options = { client: connect(fetch), model: "m" };
@@ -137,7 +137,7 @@ describe("a service that refuses to stream", () => {
     },
   );
 
-  it("leaves other errors unchanged", async () => {
+  it("is the only error that says how to request whole answers", async () => {
     const { fetch } = createRecorder((body) =>
       body["stream"] === true ? refuse(400, { error: { message: "No such field." } }) : chatText(),
     );

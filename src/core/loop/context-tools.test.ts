@@ -169,7 +169,7 @@ describe("createContextStash: maxEntries", () => {
   });
 });
 
-describe("createContextStash: errors", () => {
+describe("createContextStash: validation", () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   const unreadable = {

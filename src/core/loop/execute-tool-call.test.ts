@@ -85,7 +85,7 @@ describe("executeToolCall", () => {
     });
   });
 
-  it("does not run the tool after a stop", async () => {
+  it("does not run the tool after the run was stopped", async () => {
     const ports = setUp([add]);
     ports.scope.cancel({ kind: "stop" });
     expect(await executeToolCall(call("add", { a: 1 }), ports)).toEqual({

@@ -100,7 +100,7 @@ describe("streamOnce", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("counts the text and calls of earlier continuations in the status and the call ids", async () => {
+  it("counts earlier continuations' text and calls when it sets the status and the call ids", async () => {
     const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];

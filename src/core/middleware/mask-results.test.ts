@@ -143,7 +143,7 @@ const rules = fc.record({
 });
 
 describe("maskResults in random runs", () => {
-  it("masks exactly the old, forced and released results", () => {
+  it("masks exactly the results that are old, listed in the `force` option, or released by a tool", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();

@@ -21,7 +21,7 @@ it('truncateResults: keeps only the start of a long result with keep: "head"', (
   expect(shortened).toBe(`${"a".repeat(140)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n`);
 });
 
-describe("truncateResults: any text", () => {
+describe("truncateResults with any text", () => {
   const texts = fc.string({
     unit: fc.constantFrom("a", "\n", "é", "€", "😀", "👩‍👩‍👧"),
     minLength: 1,

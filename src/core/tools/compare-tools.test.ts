@@ -15,7 +15,7 @@ const changesOf = (was: unknown, now: unknown): readonly string[] =>
     [kind, field, before, after].filter((word) => word !== undefined).join(" | "),
   );
 
-describe("findToolChanges: breaking changes", () => {
+describe("findToolChanges with breaking changes", () => {
   it.for<[what: string, was: unknown, now: unknown, change: string]>([
     ["requires a new field", object({}), object({ to: {} }, "to"), "required-field-added | to"],
     ["requires a field that was optional", object({ to: {} }), object({ to: {} }, "to"), "required-field-added | to"],
@@ -76,7 +76,7 @@ describe("findToolChanges: breaking changes", () => {
   });
 });
 
-describe("findToolChanges: compatible changes", () => {
+describe("findToolChanges with compatible changes", () => {
   it.for<[what: string, was: unknown, now: unknown]>([
     ["adds an optional field", object({}), object({ to: { type: "string", description: "new" } })],
     ["requires fewer fields", object({ to: {} }, "to"), object({ to: {} })],

@@ -37,7 +37,7 @@ describe("defineTool", () => {
   });
 });
 
-describe("defineTool: inputSchema", () => {
+describe("defineTool with an inputSchema", () => {
   class Point {
     x = 1;
   }

@@ -36,7 +36,7 @@ it.for(rows)("defineTool: validates a tool with %s", ([, fields, problem]) => {
 });
 
 it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])(
-  "defineTool: refuses a tool with %o, even without the error explanations",
+  "defineTool: rejects a tool with %o, even in a build without detailed error messages",
   ([fields]) => {
     leaveOut("checkTool");
     expect(() => defineTool({ ...tool, ...fields } as never)).toThrow("has an invalid field");
@@ -44,7 +44,7 @@ it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])
   },
 );
 
-it("a registry refuses a schema that is not JSON, even without the error explanations", () => {
+it("createToolRegistry: rejects a schema that is not JSON, even in a build without detailed error messages", () => {
   const define = (): unknown => createToolRegistry([{ ...tool, inputSchema: { type: "object", default: 1n as never } }]);
   expect(define).toThrow("is not JSON: a BigInt");
   leaveOut("findSchemaProblem", "checkTool");

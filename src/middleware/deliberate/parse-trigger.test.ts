@@ -9,7 +9,7 @@ function find(trigger: string, text: string): string | undefined {
 
 const none = undefined;
 
-describe("parseTrigger: literal triggers", () => {
+describe("parseTrigger with a literal trigger", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind me", "Please remind me at six.", "remind me"],
     ["remind me", "REMIND Me", "REMIND Me"],
@@ -61,13 +61,13 @@ describe("parseTrigger: literal triggers", () => {
     // Korean separates words with spaces, so a word with a suffix is not the trigger's word.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
-  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
+  ])("given the trigger %j and the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "literal" });
   });
 });
 
-describe("parseTrigger: stem triggers", () => {
+describe("parseTrigger with a stem trigger", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind*", "Reminding you", "Reminding"],
     ["remind*", "remind", "remind"],
@@ -80,13 +80,13 @@ describe("parseTrigger: stem triggers", () => {
     ["caf*", "cafe\u0301s x", "caf\u00e9s"],
     ["提醒*", "请提醒我", "提醒"],
     ["c++*", "c++17 x", "c++17"],
-  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
+  ])("given the trigger %j and the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "stem" });
   });
 });
 
-describe("parseTrigger: regular expressions", () => {
+describe("parseTrigger with a regular expression", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["/remind(er)?s?/i", "My Reminders", "Reminders"],
     ["/remind/", "Remind", none],
@@ -96,7 +96,7 @@ describe("parseTrigger: regular expressions", () => {
     ["/a/b/", "a/b", "a/b"],
     ["/caf\u00e9/", "cafe\u0301", "caf\u00e9"],
     ["/cafe\u0301$/", "caf\u00e9", "caf\u00e9"],
-  ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {
+  ])("given the trigger %j and the text %j, finds %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "regex" });
   });

@@ -52,7 +52,7 @@ it("watchPromptCache: reports an edit after a summary as edited messages, not as
   expect(edited?.break).toMatchObject({ cause: { kind: "messages-edited" }, isIntended: false });
 });
 
-it("watchPromptCache: ignores reports after the end of a stream", () => {
+it("watchPromptCache: ignores a request that is reported after the end of a stream", () => {
   const request: ModelRequest = { messages: early, tools: [], iteration: 0 };
   const watch = createWatcher().watch(request);
   expect(watch.read([], () => undefined)).toBeUndefined();

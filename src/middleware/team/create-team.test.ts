@@ -136,7 +136,7 @@ describe("createTeam", () => {
     expect(provider.requests[0]?.messages).toEqual([{ role: "user", content: '{"place":"Bergen"}' }]);
   });
 
-  it.for([{}, { task: "" }, { task: 7 }, []])("fails a call with the arguments %j", async (args) => {
+  it.for([{}, { task: "" }, { task: 7 }, []])("reports a call with the arguments %j as failed", async (args) => {
     const result = await play({ members: { writer } }, leadOf(["writer", args]));
     expect(JSON.stringify(reportsOf(result))).toContain("tool_execution_failed");
     expect(result.text).toBe("Done.");

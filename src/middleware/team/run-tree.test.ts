@@ -76,7 +76,7 @@ describe("renderTree", () => {
     expect(line.length + (line.match(/[\u2705\u26A1\u231A]/g)?.length ?? 0)).toBeLessThanOrEqual(60);
   });
 
-  it("cuts long lines, and omits lines beyond the height", async () => {
+  it("cuts long lines, and omits lines beyond the given height", async () => {
     const [narrow] = await treesOf(({ type, path }) => type === "run-end" && path === undefined, 40);
     expect(narrow).toMatchInlineSnapshot(`
       "✓ lead      5,000 tokens  $0.0500  2.5 s
@@ -133,7 +133,7 @@ describe("showTeam", () => {
     expect([written.length > 10, written.at(-1)?.includes("✓ lead"), pending]).toEqual([true, true, 0]);
   });
 
-  it("writes plain lines into a file", async () => {
+  it("writes plain lines to a file", async () => {
     const { written, pending } = await show(false);
     expect(written.join("")).toMatchInlineSnapshot(`
       "lead started

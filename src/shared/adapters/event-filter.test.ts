@@ -23,7 +23,7 @@ describe("EventFilter", () => {
     ["a comment in the data field", "data: : OPENROUTER PROCESSING\n\n"],
     ["blank lines", "\n\n\n"],
     ["lines that end with CRLF", "event: ping\r\ndata: \r\n\r\n"],
-  ])("removes an event with %s, wherever the pieces of the stream end", ([, removed]) => {
+  ])("removes an event with %s, however the stream is split", ([, removed]) => {
     const stream = `${removed}${event}${removed}${removed}${event}data: [DONE]\n\n${removed}`;
     const expected = `${event}${event}data: [DONE]\n\n`;
     expect(filter([stream])).toBe(expected);

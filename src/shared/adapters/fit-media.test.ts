@@ -133,7 +133,7 @@ describe("createMediaFitter", () => {
     expect(one.messages[3]).not.toBe(bad);
   });
 
-  it("replaces the same images while fewer than a quarter of the limit are added", () => {
+  it("replaces the same images in later requests until the number of added images reaches a quarter of the limit", () => {
     const fit = fitter({ maxCount: 8 });
     const history = (count: number): readonly Message[] =>
       Array.from({ length: count }, (_, n) => [model, tool(png(n + 1))]).flat();

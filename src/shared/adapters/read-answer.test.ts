@@ -36,7 +36,7 @@ describe("Answer", () => {
     expect(out).toMatchObject([{ usage: { inputTokens: 9 } }, { usage: { inputTokens: 9, outputTokens: 4, totalTokens: 13 } }]);
   });
 
-  it("fails if another answer begins before the finish reason, and ignores the other answer after it", () => {
+  it("fails if a second answer begins before the finish reason, and ignores a second answer after it", () => {
     const cut = begin();
     cut.answer.leave();
     expect([cut.answer.failed, cut.out]).toMatchObject([true, [{ error: { code: "stream-ended-early", retryable: true } }]]);

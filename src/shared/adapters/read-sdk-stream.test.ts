@@ -241,7 +241,7 @@ it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boole
   }
 });
 
-it.for(["return", "abort"] as const)("readSdkStream: ends a stream of immediate pings on %s", async (how) => {
+it.for(["return", "abort"] as const)("readSdkStream: ends a stream of continuous pings after %s", async (how) => {
   const { chunks, abort } = read(async () => ({
     [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value: "" }) }),
   }));

@@ -13,13 +13,13 @@ describe("toWireId", () => {
     ["anthropic", "a_x3a"],
     ["plain", "tooluse_1-x"],
     ["nine", "aB3456789"],
-  ])("%s: an accepted id stays unchanged: %s", ([rule, id]) => {
+  ])("with the rule %s, keeps the accepted id %s", ([rule, id]) => {
     expect(toWireId(id, idRules[rule])).toBe(id);
   });
 
   const rules = Object.entries(idRules).map(([rule, { fits }]) => [rule as RuleName, fits] as const);
 
-  it.for(rules)("%s: rejected ids become accepted ids that differ from each other", ([rule, fits]) => {
+  it.for(rules)("with the rule %s, converts rejected ids to accepted ids that differ from each other", ([rule, fits]) => {
     const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "\u00e9", "\u{1f600}", "y".repeat(70)];
     const ids = pieces.flatMap((one) => pieces.flatMap((two) => pieces.map((three) => `${one}${two}${three}`)));
     const different = new Set(["", ...ids]);
@@ -32,7 +32,7 @@ describe("toWireId", () => {
     ["chat", 40],
     ["responses", 64],
     ["anthropic", 64],
-  ])("%s: a long id is shortened, and never equals an id that looks shortened", ([rule, longest]) => {
+  ])("with the rule %s, shortens a long id, and changes an id that only looks shortened", ([rule, longest]) => {
     const send = (id: string): string => toWireId(id, idRules[rule]);
     const ids = Array.from({ length: 1_000 }, (_, index) => `${"x".repeat(100)}${index}`);
     const sent = ids.map(send);

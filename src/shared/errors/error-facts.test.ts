@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("toProviderError: SDK errors", () => {
+describe("toProviderError with SDK errors", () => {
   it.for<[where: string, thrown: unknown]>([
     ["the status field", { status: 429 }],
     ["the statusCode field", { statusCode: 429 }],
@@ -169,7 +169,7 @@ describe("toProviderError: SDK errors", () => {
     });
   });
 
-  it("keeps only some of the messages of a body", () => {
+  it("keeps a limited number of messages from an error body", () => {
     const nest = (depth: number): object | string =>
       depth === 0
         ? "No."

@@ -176,7 +176,7 @@ describe("toProviderError", () => {
     [401, "The context length of this key is limited.", "auth"],
     [429, "The context length is limited.", "rate-limit"],
     [503, "The context length is limited.", "overloaded"],
-  ])("reads the status %i before words about the context length", ([status, message, code]) => {
+  ])("gives the status %i precedence over words about the context length", ([status, message, code]) => {
     expect(toProviderError({ status, error: { message } })).toMatchObject({ code });
   });
 

@@ -200,7 +200,7 @@ describe("FatalToolError", () => {
   });
 
   it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])(
-    "isFatalToolError returns false for the value $0",
+    "is distinguished from the value $0 by isFatalToolError",
     ([value]) => {
       expect(isFatalToolError(value)).toBe(false);
     },

@@ -64,12 +64,12 @@ describe("toChromeTrace", () => {
     expect(JSON.parse(trace)).toMatchObject({ displayTimeUnit: "ms", otherData: { startedAt: "1970-01-01T00:16:40.000Z" } });
   });
 
-  it("contains text from the run only if captureContent is true", () => {
+  it("includes text from the run only if captureContent is true", () => {
     expect(toChromeTrace(parallelLog())).not.toContain("secret");
     expect(toChromeTrace(parallelLog(), { captureContent: true })).toContain("secret");
   });
 
-  it("contains attempts, and the waits between attempts", () => {
+  it("includes attempts, and the waits between attempts", () => {
     const error = { code: "overloaded", message: "busy" };
     const attempt = (at: number, number: number): { type: string; at: number; [field: string]: unknown } => ({
       at,
@@ -104,7 +104,7 @@ describe("toChromeTrace", () => {
     expect(traceOf(log).find(({ name }) => name === "attempt 0")?.args["error"]).toBe("overloaded");
   });
 
-  it("contains each execution of a suspended run", () => {
+  it("includes each execution of a suspended run", () => {
     const log = logOf([
       { at: 0, ...start },
       { at: 1, type: "iteration-start", ...place },

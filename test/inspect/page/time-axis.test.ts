@@ -18,7 +18,7 @@ describe("the inspect page's time axis", () => {
     ]);
   });
 
-  it("does not shorten a short gap, or a gap that is shorter than the intervals", () => {
+  it("does not shorten short gaps or gaps that are shorter than the intervals", () => {
     const busy = [
       { from: 0, to: 10_000 },
       { from: 11_900, to: 20_000 },
@@ -35,7 +35,7 @@ describe("the inspect page's time axis", () => {
     ).toEqual([]);
   });
 
-  it("shortens a gap of several days and marks the length of the gap", () => {
+  it("shortens a gap of several days and labels the gap with its length", () => {
     const resumed = 3 * day;
     const busy = [
       { from: 0, to: 1000 },
@@ -73,7 +73,7 @@ describe("the inspect page's time axis", () => {
     ]);
   });
 
-  it("has no ticks and only the position 0 if no time passes", () => {
+  it("has no ticks and places everything at 0 if no time passes", () => {
     const axis = layoutAxis([{ from: 7, to: 7 }], { from: 7, to: 7 });
     expect([axis.position(7), axis.position(8), axis.ticks, axis.gaps]).toEqual([0, 0, [], []]);
   });

@@ -69,7 +69,7 @@ const rows: readonly (readonly [
 ];
 
 describe("the result of an agent tool whose run", () => {
-  it.for(rows)("%s", async ([, turns, report, middleware]) => {
+  it.for(rows)("%s has the expected content", async ([, turns, report, middleware]) => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Counts",
@@ -81,7 +81,7 @@ describe("the result of an agent tool whose run", () => {
     expect([answer?.outcome, answer?.result]).toEqual(["completed", report]);
   });
 
-  it("is ended by a tool that returns an image includes the image", async () => {
+  it("ended with an image from a tool includes the image", async () => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Draws",
@@ -94,7 +94,7 @@ describe("the result of an agent tool whose run", () => {
 });
 
 describe("the report of a team member whose run", () => {
-  it.for(rows)("%s", async ([, turns, report, middleware]) => {
+  it.for(rows)("%s has the expected content", async ([, turns, report, middleware]) => {
     const provider = createMockProvider(turns);
     const team = createTeam({ members: { agent: { description: "Counts", system: "Count.", tools, middleware, provider } } });
     const playing = play([toolCall("agent", { task: "Count." }), text("Done.")], team);

@@ -26,7 +26,7 @@ function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, tra
 const answers = (said = "c") => ({ messages: question, provider: createMockProvider(() => text(said)) });
 
 describe("a tool from defineAgentTool", () => {
-  it("starts a nested run through a wrapper around its registry", async () => {
+  it("starts a nested run even if another registry wraps its registry", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
     const wrapper: ToolRegistry = {
@@ -39,7 +39,7 @@ describe("a tool from defineAgentTool", () => {
     expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_i0_0"], undefined]);
   });
 
-  it("runs in runTool, where a test can replace runNested", async () => {
+  it("can be run by runTool, which lets a test replace runNested", async () => {
     const one = agent(() => answers("kit"));
     expect(await runTool(one)).toMatchObject({ kind: "completed", data: "kit" });
     const told: unknown[] = [];
@@ -115,7 +115,7 @@ describe("a tool from defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes a call that is running when another call throws FatalToolError, but does not start calls afterwards", async () => {
+  it("finishes if it is running when another call throws FatalToolError, but does not start afterwards", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

@@ -97,7 +97,7 @@ describe("a call that waits for approval in a nested run", () => {
     },
   );
 
-  it("does not run if the journal orders its steps, and another decision names an unknown call", async () => {
+  it("does not run in a journal with ordered steps if another decision names an unknown call", async () => {
     const { ran, start } = setUp("agent tool");
     const { open } = createOrderedStore();
     await start({ journal: open() }).result;
@@ -106,7 +106,7 @@ describe("a call that waits for approval in a nested run", () => {
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });
 
-  it("does not run if the nested run is killed by its own control, and its decision causes no error", async () => {
+  it("does not run if the nested run is killed by its own control, and the decision causes no error", async () => {
     const ran: string[] = [];
     const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
     const inner = createMockProvider(() => toolCall("pay"));

@@ -90,7 +90,7 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
   });
 });
 
-it('runNested rejects with "depth-exceeded", "invalid-option" or "unknown-option"', async () => {
+it("runNested rejects excessive depth, invalid options and unknown options with the matching error codes", async () => {
   const seen: unknown[] = [];
   const look = async (_: unknown, context: ToolContext) => {
     const attempts: readonly unknown[] = [
@@ -169,7 +169,7 @@ describe("the depth of a run that is started inside a tool", () => {
           { abortSignal: context.signal },
         ),
     ],
-  ])("is one level deeper if the run gets %s", async ([, start]) => {
+  ])("is one greater than the outer run's depth if the run gets %s", async ([, start]) => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 

@@ -163,7 +163,7 @@ describe.for(kinds)("a nested run in an %s with its own control", (kind) => {
 });
 
 describe("an agent tool's timeouts", () => {
-  it("exclude the toolMs of the outer run and of the nested run", async () => {
+  it("do not include toolMs, whether set in the outer run or in the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
       timeouts: { toolMs: 1_000 },

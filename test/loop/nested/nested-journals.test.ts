@@ -134,7 +134,7 @@ describe("a journal step that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves no outcome for another call interrupted by this failure", async () => {
+  it("leaves no outcome for another call that the failure interrupted", async () => {
     const { open } = failingOnce("i0/call/1/ok/outcome");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });
@@ -150,7 +150,7 @@ describe("a journal step that fails", () => {
   });
 });
 
-it("a journal that fails while a call two levels deeper is waiting rejects the run, which can be resumed", async () => {
+it("a journal failure while a call two levels deeper is waiting rejects the run, which can be resumed", async () => {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const middle = agent("middle", [toolCall("inner")], [agent("inner", [toolCall("pay")], [pay])]);
   const turn = tool("turn", () => new Promise<void>((resolve) => void setImmediate(resolve)));
@@ -164,7 +164,7 @@ it("a journal that fails while a call two levels deeper is waiting rejects the r
   expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0/call_i0_0" }] });
 });
 
-it("a journal that fails in one of two steps of a resumed nested run rejects the run, while the other step waits", async () => {
+it("a journal failure in one of two steps of a resumed nested run rejects the run while the other step waits", async () => {
   const asks = tool("asks", async (_, context) => ask(context, { question: "Name?" }), { durable: true });
   const middle = agent(
     "middle",

@@ -78,7 +78,7 @@ describe.for(kinds)("options that a nested run in an %s does not set", (kind) =>
     expect([inner.calls, system, settings, toolChoice]).toEqual([3, undefined, undefined, undefined]);
   });
 
-  it("are inherited even if they are set to undefined", async () => {
+  it("are inherited even if explicitly set to undefined", async () => {
     const nothing = {
       provider: undefined,
       pricing: undefined,

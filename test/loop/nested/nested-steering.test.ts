@@ -139,7 +139,7 @@ describe("control.steer() on a nested run", () => {
     },
   );
 
-  it("puts the message into the result for toResult if only the nested run is stopped", async () => {
+  it("puts the message into the result that toResult receives if only the nested run is stopped", async () => {
     const { results, run } = setUp("during a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);

@@ -160,7 +160,7 @@ describe("control.drain() on a nested run", () => {
     });
   });
 
-  it("lets the nested run finish if it is called on the outer run instead", async () => {
+  it("is not caused by control.drain() on the outer run, which lets the nested run finish", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();
@@ -212,11 +212,11 @@ describe("a suspended nested run", () => {
   });
 });
 
-describe("a nested run that waits, and has a control", () => {
+describe("a waiting nested run with its own control", () => {
   it.for([
     ["before a slow call ends, if its slot is needed", 2],
     ["when the slow call ends, if there is a free slot", 3],
-  ] as const)("does not hold back the other calls, and ends %s", async ([, toolConcurrency]) => {
+  ] as const)("does not delay the other calls, and ends %s", async ([, toolConcurrency]) => {
     const ended: string[] = [];
     const clock = createTestClock();
     const own = createLoopControl();

@@ -48,12 +48,12 @@ async function run(
 }
 
 describe.for(kinds)("parallel nested runs in an %s", (kind) => {
-  it.each([2, 4, 8])("%i runs exceed maxTokens by at most one stream", async (width) => {
+  it.each([2, 4, 8])("exceed maxTokens by at most one stream (%i runs)", async (width) => {
     const { result } = await run(kind, width, { limits: { maxTokens: 350 } });
     expect(result.reason).toEqual({ kind: "max-tokens", limit: 350, spent: 400 });
   });
 
-  it.each([2, 4, 8])("%i runs exceed maxCostUSD by at most one first stream", async (width) => {
+  it.each([2, 4, 8])("exceed maxCostUSD by at most one first stream (%i runs)", async (width) => {
     const { result } = await run(kind, width, { limits: { maxCostUSD: 350 } });
     expect([result.reason.kind, result.costUSD]).toEqual(["max-cost", width === 2 ? 300 : 400]);
   });
@@ -78,7 +78,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
 });
 
 describe("a nested run in a tool that starts early", () => {
-  it("does not wait for a stream that is waiting for it", async () => {
+  it("does not wait for a stream that is waiting for the nested run", async () => {
     const provider = createMockProvider(() => stream(text("Early.")));
     const early = tool("early", async (_args, context) => (await runNested(context, { messages: question, provider })).text, {
       eager: true,

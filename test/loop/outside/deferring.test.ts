@@ -213,7 +213,7 @@ describe("a tool without execute", () => {
     expect((await start({}).result).reason.kind).toBe("result-required");
   });
 
-  it("refuses a result before its wait was recorded, and accepts it afterwards", async () => {
+  it("accepts a result only after the wait for it was recorded", async () => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await expect(start({ journal: store.open({ after: "i0/call/2/ask_user/outcome" }) }).result).rejects.toThrow("died");

@@ -201,7 +201,7 @@ describe("defer", () => {
     { name: "inside an object", returns: (deferral) => ({ status: "started", result: deferral }) },
     { name: "inside an array", returns: (deferral) => [deferral] },
     { name: "as the data of toolResult", returns: (data) => toolResult({ data }) },
-  ])("fails the call if the tool returns the deferred result $name", async ({ returns }) => {
+  ])("fails the call if the tool returns the value of defer() $name", async ({ returns }) => {
     const nested = tool("job", () => returns(defer()));
     const { result } = play([toolCall("job"), text("Done.")], { tools: [nested] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
@@ -211,7 +211,7 @@ describe("defer", () => {
     });
   });
 
-  it("with fromPage: true, lets a page send the result", async () => {
+  it("with fromPage: true, lets a web page send the result", async () => {
     const tools = [tool("job", () => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
     const answers: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };

@@ -72,7 +72,7 @@ describe("a call's callbacks and events", () => {
     ]);
   });
 
-  it("consist only of tool-end for a call that the gate blocks", async () => {
+  it("consist of tool-end alone if the gate blocks the call", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
     expect(log).toEqual(["iteration 0", "end enrich", "iteration", "iteration 1"]);

@@ -183,7 +183,7 @@ describe("runTool", () => {
     });
   });
 
-  it("passes the answers to a tool that waits in its process, and asks again after an answer that does not fit", async () => {
+  it("passes the answers to a tool that waits in its process, and asks again after an invalid answer", async () => {
     const book = tool("book", (_, context) =>
       ask(context, { question: "Which city?", schema: city, fromPage: true, wait: true }),
     );

@@ -57,7 +57,7 @@ describe("a question that waits in the process", () => {
     expect(answersOf(await playing.result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
-  it("stays open after an invalid answer and after a forbidden answer from a page", async () => {
+  it("stays open after an invalid answer and after a forbidden answer from a web page", async () => {
     const playing = playAsking();
     await playing.clock.flush();
     for (const [answer, problem] of [
@@ -76,7 +76,7 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await playing.result), answersIn(playing)]).toEqual([["call_i0_0: failed"], ["failed"]]);
   });
 
-  it("stops its call's time limits", async () => {
+  it("pauses its call's time limits", async () => {
     const playing = playAsking({ timeoutMs: 1_000, idleTimeoutMs: 500 });
     await playing.clock.advance(600_000);
     expect(answersIn(playing)).toEqual([]);
