@@ -201,7 +201,7 @@ export function endRun({ state }: StoredConversation, { start, result, journals 
   const lastRun: StoredRun = { runId, start: from, own, status, reason, ...report, ...hosted };
   const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
   const late = withoutSteered(lateMessagesOf(result), steered);
-  // Finds the user messages that the run never sent. `late` above leaves them out, because a resumed run may return them twice.
+  // Finds the user messages that the run never sent. `late` above leaves them out, because a resumed run may return them again.
   const unsent = findUnsent(steered, result.messages.slice(start));
   return {
     from,

@@ -191,7 +191,7 @@ function isLastOfUser(messages: readonly Message[], { index }: Found): boolean {
   return !messages.slice(index + 1).some(({ role }) => role === "user");
 }
 
-/** Errors that would occur again with the same request, so the answer must start over. */
+/** Errors that the same request would cause again. The incomplete answer is then discarded instead of continued. */
 const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
   "bad-request",
   "context-too-long",

@@ -192,7 +192,7 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   const refuse = (): never => {
     throw new LoopError("journal-refused", {
       path,
-      problem: `its lock file ${lockPath} is not a regular file, or has hard links: remove the lock file`,
+      problem: `its lock file ${lockPath} is not a regular file, or has hard links. Remove the lock file`,
     });
   };
   const there = await lstat(lockPath).catch(unreadable);

@@ -32,7 +32,7 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   const more = breaks.length > maxBreaks ? [`and ${breaks.length - maxBreaks} more`] : [];
   const list = [...breaks.slice(0, maxBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
   throw new Error(
-    `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected. These requests broke the prompt cache:${list}`,
+    `The requests kept ${toPercent(cache.share)} of the prefix that they could have kept, but at least ${toPercent(share)} was expected. These requests broke the prompt cache:${list}`,
   );
 }
 

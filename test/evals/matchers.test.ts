@@ -70,7 +70,7 @@ describe("evalMatchers", () => {
     [
       "an unknown bound",
       () => expect(result).toStayWithin({ calls: 1 } as never),
-      'toStayWithin has no bound "calls". Use one of these: iterations, toolCalls',
+      'toStayWithin has no bound "calls". Use one of these bounds: iterations, toolCalls',
     ],
   ])("explain %s", (_name, assertion, message) => {
     expect(assertion).toThrow(message);

@@ -85,7 +85,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     const run = runToolLoop({ ...options, provider: answer, journal: fileJournal(path) });
     await expect(run).rejects.toMatchObject({
       code: "journal-refused",
-      message: `The file ${path} cannot be used as a journal: its lock file ${path}.lock is not a regular file, or has hard links: remove the lock file.`,
+      message: `The file ${path} cannot be used as a journal: its lock file ${path}.lock is not a regular file, or has hard links. Remove the lock file.`,
     });
     expect([readFileSync(target, "utf8"), readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([
       "as it was",

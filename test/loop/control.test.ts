@@ -127,7 +127,7 @@ describe("a control from createLoopControl()", () => {
         await play([text("Hi.")], { runId: "a", journal: store.open() }).result;
         await play([], { control, runId: "b", journal: store.open() }).result;
       },
-      "another run",
+      "different run",
     ],
   ])("keeps steered messages for the next run if a run is rejected because of %s", async ([, start, refusal]) => {
     const control = createLoopControl();

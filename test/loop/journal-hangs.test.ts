@@ -94,7 +94,7 @@ function held(at: string): {
 }
 
 describe("a rejected run's journal", () => {
-  it("can no longer run a step", async () => {
+  it("no longer accepts steps", async () => {
     const { journal, run, answer } = held("i0/call/0/echo/outcome");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });

@@ -103,7 +103,7 @@ describe.for(Object.entries(asking))("defineTool with an asynchronous schema fro
   });
 });
 
-describe("defineTool with a schema that cannot become JSON Schema", () => {
+describe("defineTool with a schema that cannot be converted to JSON Schema", () => {
   it.for<[string, StandardSchema, string]>([
     [
       "a zod/mini schema",
@@ -123,7 +123,7 @@ describe("defineTool with a schema that cannot become JSON Schema", () => {
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
-  ])("throws with advice for %s", ([, inputSchema, why]) => {
+  ])("throws an error with advice for %s", ([, inputSchema, why]) => {
     let thrown: unknown;
     try {
       createToolRegistry([defineTool({ ...described, inputSchema, execute: () => 1 })]);

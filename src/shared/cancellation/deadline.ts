@@ -203,7 +203,7 @@ export class Deadline implements Cancellable {
       }
       throw new Error("The call has ended.");
     } finally {
-      // Calls `return` inside a promise, so that its error is ignored.
+      // Calls the iterator's `return` inside a promise chain, so that an error it throws can be ignored.
       Promise.resolve()
         .then(() => generator.return())
         .catch(() => {});

@@ -161,7 +161,7 @@ export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
   }
 }
 
-/** Stores the first status, unless it is a success, because some services answer with 200 and report the error in the body. */
+/** Stores the first status that is not a success, because some services answer with 200 and report the error in the body. */
 export function noteStatus(value: unknown, level: ErrorLevel): void {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 100 || status > 599) return;

@@ -118,7 +118,7 @@ export const exactWords: readonly WordGroup[] = [
       // Matches errors from z.ai and gateways (npm @earendil-works/pi-ai 1.6.0, dist/utils/retry.js).
       /^1308$|monthly usage limit reached|^(?:go|free)usagelimiterror$|^subscription_sharing_usage_limit_exceeded$|out of budget/i,
       /\bbilling (?:is |has |must |account|issue|problem|to be enabled)/i,
-      // A request above the per-minute token limit is never accepted. OpenAI sends this with status 429, Groq with 413
+      // A request above the per-minute token limit is never accepted. OpenAI sends this error with status 429, Groq with 413
       // (github.com/continuedev/continue/issues/10218, github.com/vanna-ai/vanna-flask/issues/11).
       /request too large for .{1,400} (?:tokens|requests) per (?:minute|min|day)\b/i,
     ],

@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../../shared/guards.ts";
 import type { WireRequest } from "../../services/rule.ts";
 import type { MockMessage, MockPart } from "../mock-parts.ts";
 
-/** A stream event other than text, such as a wait or an error. */
+/** A scripted part that is neither output nor a call, such as a wait or an error. */
 export type Control = Exclude<MockPart, { readonly kind: "chunks" | "call" }>;
 
 /** Text, divided into the deltas that are sent. */

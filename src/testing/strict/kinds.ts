@@ -160,7 +160,7 @@ export const kinds: { readonly [Name in StrictServiceKind]: Kind } = {
     checksPrefix: false,
   },
   bedrock: {
-    title: "Bedrock: Converse behind a gateway, and Messages",
+    title: "Amazon Bedrock",
     wires: {
       chat: served(toBedrockError, [...chatFormRules, ...bedrockRules], [mistralFamily, claudeFamily]),
       messages: served(toAnthropicError, [...messagesRules, ...bedrockMessagesRules]),
@@ -217,9 +217,9 @@ export const kinds: { readonly [Name in StrictServiceKind]: Kind } = {
     ollamaStyle,
     served(toOllamaError, [...chatFormRules, ...chatArgumentRules, ...localEndRules, ...ollamaRules], [mistralFamily]),
   ),
-  "openai-chat": chatKind("OpenAI Chat Completions", openaiStyle, served(toOpenAIError, openaiChatRules)),
+  "openai-chat": chatKind("OpenAI", openaiStyle, served(toOpenAIError, openaiChatRules)),
   "openai-responses": {
-    title: "OpenAI Responses",
+    title: "OpenAI",
     wires: { responses: served(toOpenAIError, openaiResponsesRules) },
     style: openaiStyle,
     toCallId: plainId,

@@ -1,4 +1,4 @@
-// Reads a run's lines: the notes between its streams, and what `LoggedCall` does not say about calls.
+// Reads a run's log lines: what the page shows between the streams, and facts about calls that `LoggedCall` lacks.
 
 import { isSameJson } from "../../../shared/json.ts";
 import type { Json } from "../../../core/index.ts";
