@@ -44,7 +44,14 @@ beforeEach(async () => {
   context = await browser.newContext({ colorScheme: "light", permissions: ["clipboard-read", "clipboard-write"] });
   context.setDefaultTimeout(30_000);
   context.on("weberror", (error) => problems.push(String(error.error())));
-  context.on("requestfailed", (request) => problems.push(request.url()));
+  context.on("requestfailed", (request) => {
+    const { errorText = "" } = request.failure() ?? {};
+    // A click aborts the prefetches of the page that it leaves.
+    if (errorText !== "net::ERR_ABORTED") problems.push(`${request.url()}: ${errorText}`);
+  });
+  context.on("response", (response) => {
+    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
+  });
 });
 
 afterEach(async () => {
