@@ -166,11 +166,11 @@ function withoutSettings(
   report: (change: RequestChange) => void,
 ): ModelRequest {
   const { settings = {} } = request;
-  const kept = Object.entries(settings).filter(([name, value]) => value === undefined || !refused.has(name));
-  if (kept.length === Object.keys(settings).length) return request;
-  for (const [field, value] of Object.entries(settings))
-    if (value !== undefined && refused.has(field)) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
-  return { ...request, settings: Object.fromEntries(kept) };
+  const entries = Object.entries(settings);
+  const removed = entries.filter(([name, value]) => value !== undefined && refused.has(name));
+  if (removed.length === 0) return request;
+  for (const [field] of removed) report({ by: "adapter", field, action: "removed", reason: "unsupported" });
+  return { ...request, settings: Object.fromEntries(entries.filter((entry) => !removed.includes(entry))) };
 }
 
 function hasMetadata(message: Message): boolean {
