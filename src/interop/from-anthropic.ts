@@ -1,6 +1,7 @@
 import { isRecord, refuseTool } from "../core/kit.ts";
 import type { JsonSchema } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
+import { withoutNulls } from "../shared/adapters/object-schema.ts";
 import { whenReady } from "../shared/promises.ts";
 import {
   type Callable,
@@ -45,7 +46,7 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
   if (given === undefined) return undefined;
   if (!isRecord(given))
     throw refuseTool(name, 'has an "input_schema" that is not a JSON Schema: use an object with the JSON Schema');
-  const json = withoutNulls(given);
+  const json = withoutNulls(given) as JsonSchema;
   const parseArgs = methodOf(tool, "parse");
   if (!isCallable(parse) || givesBack(parseArgs)) return { inputSchema: json };
   return {
@@ -67,11 +68,4 @@ function givesBack(parse: Callable): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Removes null fields, because the SDK gives an MCP tool without parameters a schema with `properties: null`, which other providers reject.
- */
-function withoutNulls(schema: UnknownRecord): JsonSchema {
-  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

@@ -90,8 +90,11 @@ function withPlacedNames(node: UnknownRecord): UnknownRecord {
   return { ...node, properties: others, required: [...new Set([...listOf(required), ...listOf(names)])] };
 }
 
-/** Removes keywords whose value is null, which is how some serializers write absent keywords. `const` and `default` may be null. */
-function withoutNulls(node: UnknownRecord): UnknownRecord {
+/**
+ * Removes keywords whose value is null, which is how some serializers write absent keywords. `const` and `default` may be null. Anthropic's
+ * SDK gives an MCP tool without parameters a schema with `properties: null`.
+ */
+export function withoutNulls(node: UnknownRecord): UnknownRecord {
   const entries = Object.entries(node);
   const kept = entries.filter(([keyword, value]) => value !== null || keyword === "const" || keyword === "default");
   return kept.length === entries.length ? node : Object.fromEntries(kept);
