@@ -135,10 +135,8 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   const lockPath = `${target.place}.lock`;
   const claim: Claim = { token: randomUUID(), ...(await ownIdentity()) };
   ownTokens.add(claim.token);
-  const unlock = (): Promise<void> => {
-    ownTokens.delete(claim.token);
-    return removeLock(lockPath, claim);
-  };
+  // The token goes last: without it, another run of this process would take over the lock file, which is about to be removed.
+  const unlock = (): Promise<void> => removeLock(lockPath, claim).finally(() => ownTokens.delete(claim.token));
   try {
     while (!(await claimFile(target, lockPath, claim)));
     return unlock;

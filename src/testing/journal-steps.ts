@@ -185,34 +185,37 @@ export async function checkRead(bench: JournalBench): Promise<void> {
 
 export async function checkOwner(bench: JournalBench): Promise<void> {
   let opened = 0;
-  const tryToOpen = async (): Promise<boolean> => {
+  const tryToOpen = async (): Promise<{ readonly isOpen: boolean; readonly settle: () => Promise<unknown> }> => {
     const before = opened;
+    let hasBegun = false;
     const second = executeRun(bench, async (other) => {
+      hasBegun = true;
       const close = await other.open?.();
       opened += 1;
       await close?.();
     });
-    const ended = second.then(
-      () => {},
-      () => {},
-    );
-    // `ended` settles if the journal refuses the second execution. A workflow engine instead starts it only after the first one, in which
-    // case `pause` ends the wait.
+    const ended = second.catch(() => {});
+    // `ended` settles if the journal refuses the second execution. The journal may also wait, and a workflow engine starts the second
+    // execution only after the first one. In these cases `pause` ends the wait.
     await Promise.race([ended, pause(bench)]);
-    return opened > before;
+    return { isOpen: opened > before, settle: async () => (hasBegun ? ended : undefined) };
   };
   await executeRun(bench, async (journal) => {
     const close = await journal.open?.();
     if (close === undefined) return;
-    check(!(await tryToOpen()), "open() must fail or wait while another execution has the journal open, but it succeeded.");
+    const first = await tryToOpen();
+    check(!first.isOpen, "open() must fail or wait while another execution has the journal open, but it succeeded.");
     await close();
+    await first.settle();
     const closeAgain = await journal.open?.();
     await close();
+    const second = await tryToOpen();
     check(
-      !(await tryToOpen()),
+      !second.isOpen,
       "If close() is called twice, the second call must not release the journal, which another execution has opened since.",
     );
     await closeAgain?.();
+    await second.settle();
   });
   await executeOpen(bench, async () => {});
 }

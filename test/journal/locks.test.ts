@@ -9,7 +9,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { open as openFile } from "node:fs/promises";
+import promises, { open as openFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { hostname } from "node:os";
 import { basename, join, sep } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -183,6 +184,29 @@ describe("fileJournal with two writers of one file", () => {
     await expect(fileJournal(path).open()).rejects.toMatchObject(locked());
     await close();
     expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  it("does not remove the lock of a run that opens the journal while the run before it is closing it", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const held: (() => Promise<void>)[] = [];
+    const tryToOpen = (): Promise<unknown> =>
+      fileJournal(path)
+        .open()
+        .then((close) => void held.push(close))
+        .catch((error: unknown) => error);
+    const close = await fileJournal(path).open();
+    const { rm } = promises;
+    const spy = vi.spyOn(promises, "rm").mockImplementationOnce(async (...args) => {
+      await tryToOpen();
+      return rm(...args);
+    });
+    syncBuiltinESMExports();
+    await close();
+    spy.mockRestore();
+    syncBuiltinESMExports();
+    await tryToOpen();
+    expect(held).toHaveLength(1);
+    for (const release of held) await release();
   });
 
   it("lets replayJournal read the file while a writer has the file open", async () => {
