@@ -11,7 +11,7 @@ interface NestedRun {
   readonly events: AGUIRun;
   /** "new" means that no event has followed the nested run's `run-start` yet. */
   state: "new" | "open" | "suspended" | "over";
-  /** True if the start of this nested run was sent even with `from: "live"`. */
+  /** True if the start of this nested run was also sent to pages that use `from: "live"`. */
   isAnnounced: boolean;
 }
 

@@ -194,8 +194,8 @@ function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessa
 }
 
 /**
- * Returns the rule for call ids. Packages that use Chat Completions have provider names such as "openai.chat". Other packages send at most
- * 64 characters of an id.
+ * Returns the rule for call ids. A provider name such as "openai.chat" means that the package uses Chat Completions. Other packages send at
+ * most 64 characters of an id.
  */
 function idRuleOf(callIds: Quirks["callIds"], provider: string): IdRule | undefined {
   if (callIds === "any") return undefined;
@@ -280,7 +280,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid
+    // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid parameter names
     // (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);

@@ -32,9 +32,9 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * Reads the token counts of specification v2, which packages count in different ways. Anthropic's input count excludes tokens read from the
- * cache (github.com/PostHog/posthog-js/issues/2829). The output counts of Google and xAI exclude reasoning tokens, but the totals include
- * these tokens (github.com/vercel/ai/issues/7542).
+ * Reads token counts in the specification v2 format. Packages count tokens in different ways. Anthropic's input count excludes tokens read
+ * from the cache (github.com/PostHog/posthog-js/issues/2829). The output counts of Google and xAI exclude reasoning tokens, but the totals
+ * include these tokens (github.com/vercel/ai/issues/7542).
  */
 function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   const [input, output, total] = [countOf(usage.inputTokens), countOf(usage.outputTokens), countOf(usage.totalTokens)];
@@ -54,7 +54,7 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Determines from raw Chat Completions, Responses and Gemini chunks how an answer ended. */
+/** Reads raw Chat Completions, Responses and Gemini chunks to determine how an answer ended. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
@@ -159,7 +159,8 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // Prefers the service's exact reason, except for a normal end, because only the AI SDK package knows whether it was really a refusal.
+  // Prefers the service's exact reason, unless it is a normal end, because only the AI SDK package knows whether that end was really a
+  // refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }

@@ -36,7 +36,7 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The newest metadata of this part. To save work, the metadata is copied when the message is finished, not for each event. */
+  /** The part's newest metadata. To save work, the metadata is copied when the message is finished, not for each event. */
   metadata: unknown;
 }
 
@@ -44,7 +44,7 @@ class MessageParts {
   readonly #drafts: PartDraft[] = [];
   readonly #open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
 
-  /** Begins a new text part, even if one with this id exists. */
+  /** Begins a new text part, even if one with this id already exists. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): PartDraft {
     const draft: PartDraft = { part: { type }, text: "", metadata };
     this.#drafts.push(draft);

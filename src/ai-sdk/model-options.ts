@@ -55,7 +55,7 @@ export interface FileFacts {
 /** The differences between the versions of the AI SDK's language model specification. */
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
-  /** Converts a file for a tool result. Returns undefined if results of this version cannot contain the file. */
+  /** Converts a file for a tool result. Returns undefined if tool results in this version cannot contain the file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
   toDenial(reason: string): PromptPart;
   readonly providerToolType: string;

@@ -19,7 +19,7 @@ import {
 /**
  * Creates a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
- * code also retries, the numbers of attempts multiply.
+ * code also retries, the attempts multiply.
  *
  * The stream ends with `finish` if the service sent a stop reason. Without a stop reason, the answer is incomplete, and there
  * is no `finish`. Errors that the SDK throws are passed on unchanged.
@@ -63,7 +63,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
     const send = async (signal: AbortSignal): Promise<unknown> => {
-      // Uses `Date.now()` because containers expire at a wall-clock time, and `call.clock` may start at any number.
+      // Uses `Date.now()` because Anthropic's containers expire at a wall-clock time, and `call.clock` may start at any number.
       const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
       const body = buildMessagesBody(fitMedia(request), ports);
       call.sending?.(body, { id, model });

@@ -1,5 +1,5 @@
-// Places cache marks: the `cache_control` field of a block. The server writes a cache entry at each mark, and reads the longest entry that
-// ends at most 20 blocks before a mark.
+// Places cache marks, which are `cache_control` fields of blocks. The server writes a cache entry at each mark, and reads the longest entry
+// that ends at most 20 blocks before a mark.
 
 import { isRecord, listOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

@@ -105,7 +105,7 @@ function listTypes(facts: ClaudeFacts | undefined, effort: Json | undefined): re
   return isCapped ? facts.thinking.filter((type) => type === "adaptive") : (facts?.thinking ?? knownTypes);
 }
 
-/** Replaces a thinking type that the model refuses with "adaptive", or removes it if the model refuses this too. */
+/** Replaces a thinking type that the model refuses with "adaptive", or removes it if the model refuses "adaptive" too. */
 function acceptThinking(
   effort: Json | undefined,
   { settings: { thinking, facts }, report }: FitPorts,

@@ -18,8 +18,8 @@ export interface KeptThinking {
   /** Remembers that the service refuses these messages' thinking. Returns false if this was already known. */
   refuse(messages: readonly Message[]): boolean;
   /**
-   * Compares a request with its run's previous one. If they differ, marks all thinking after the first difference as refused. Returns true
-   * if there was any such thinking.
+   * Compares a request with the previous request of the same run. If they differ, marks all thinking after the first difference as refused.
+   * Returns true if there was any such thinking.
    */
   compare(request: ModelRequest, prefix: Prefix): boolean;
   /** Returns the message without its thinking if the service would refuse that thinking. */

@@ -206,7 +206,7 @@ export interface BodyPorts {
   report(change: RequestChange): void;
 }
 
-/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` can override any field except `stream`. */
 export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { settings, mark } = ports;
   const request = withOldTools(given, settings.quirks);
@@ -304,8 +304,8 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
 }
 
 /**
- * True if the request ends with results of a message that does not begin with thinking, such as one from another model or with a forced
- * call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
+ * True if the request ends with tool results for a message that does not begin with thinking, such as a message from another model or one
+ * with a forced call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
   // Skips user messages and blank messages. Blank messages are never sent.

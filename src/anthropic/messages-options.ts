@@ -1,5 +1,5 @@
-// Options for the Anthropic adapter, with defaults from the headers that its client already sends. Declares the API's types instead of
-// importing them, so that any SDK version works.
+// Defines the Anthropic adapter's options, with defaults from the headers that its client already sends. Declares the API's types instead
+// of importing them, so that any SDK version works.
 
 import {
   adapterChecks,
@@ -249,7 +249,10 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   };
 }
 
-/** True if the model refuses sampling settings. Depends on the API version only for Claude, because services for other models ignore it. */
+/**
+ * True if the model refuses sampling settings. Depends on the API version only for Claude, because services for other models ignore the
+ * version.
+ */
 function refusesSampling(
   { client, apiVersion }: Pick<AnthropicMessagesOptions, "client" | "apiVersion">,
   facts: ClaudeFacts | undefined,

@@ -11,7 +11,7 @@ export const betaBlocks = { fallback: "server-side-fallback", compaction: "compa
 
 export type BetaBlock = keyof typeof betaBlocks;
 
-/** Says which blocks of earlier messages the service accepts in a request. */
+/** Determines which blocks from earlier messages the service accepts in a request. */
 export interface Accepted {
   /** True if the request declares this server tool. */
   declares(name: string): boolean;
@@ -37,7 +37,7 @@ interface ServerBlocks {
   readonly hasMarker: boolean;
   /** True if the service has summarized earlier messages. */
   readonly hasSummary: boolean;
-  /** The ids of the first model's calls that have no result in the message. */
+  /** The ids of calls without a result in the message that were made before another model took over. */
   readonly declined: readonly string[];
 }
 

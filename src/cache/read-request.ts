@@ -89,7 +89,7 @@ function isTextWithin(value: unknown, longest: number): value is string {
   return typeof value === "string" && value !== "" && value.length <= longest;
 }
 
-/** True for a missing field. Some models write null for fields that they omit. */
+/** True for a missing field. Some models write null instead of omitting a field. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

@@ -37,7 +37,7 @@ export interface ResultCacheOptions {
   readonly ttlMs?: number | undefined;
   /** The maximum number of bytes to keep. The oldest results are dropped first. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Results with more estimated tokens than this number are stored. Default 2,000. */
+  /** Results whose estimated token count exceeds this number are stored. Default 2,000. */
   readonly threshold?: number | undefined;
   /** The clock that measures the age of results. `now` returns milliseconds since 1970. The cache sets no timers. Default: `Date.now`. */
   readonly clock?: Pick<Clock, "now"> | undefined;
@@ -83,7 +83,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     cacher: {
       threshold,
       toolName,
-      // Never stores a result of `read_part`. Otherwise, with a low threshold, the model could never see a whole part.
+      // Never stores a result of `read_part`. Otherwise, with a low `threshold`, the model could never see a whole part.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);

@@ -154,10 +154,12 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   }
 }
 
-/** A node costs one extra step for each of this many levels of depth, because the library copies its path for each of its children. */
+/** The number of levels of depth that cost a node one extra step, because the library copies a node's path for each of its children. */
 const depthPerStep = 8;
 
-/** Returns the steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them. */
+/**
+ * Returns the number of steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them.
+ */
 function costOf({ value, location }: JSONPathNode): number {
   return 1 + location.length / depthPerStep + (Array.isArray(value) ? value.length : 0);
 }

@@ -211,7 +211,7 @@ const maxBytesOfCharacter = 4;
 function lengthOfWholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (bytes.length - start < maxBytesOfCharacter && isInside(bytes[start])) start -= 1;
-  // Never returns 0, because an empty block would be read again forever.
+  // Never returns 0, because an empty block would be read over and over.
   return start > 0 ? start : bytes.length;
 }
 

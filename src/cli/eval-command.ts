@@ -279,7 +279,8 @@ function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped
     reports,
     ({ ended, totals }) => ended !== "complete" || totals.errors > 0,
   );
-  // If all trials of the other version failed with errors, for example without an API key, nothing was compared, so the command fails.
+  // If all trials of the other version failed with errors, for example because the API key is missing, nothing was compared, so the command
+  // fails.
   throwFor("no case could be compared", comparisons, ({ passRate }) => passRate.before === undefined);
   throwFor("worse than before", comparisons, ({ isWorse }) => isWorse);
 }

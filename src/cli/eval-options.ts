@@ -38,7 +38,7 @@ export interface EvalSettings {
   readonly cases: readonly string[] | undefined;
   /** The trials to replay, and the iteration from which the model is called again. Undefined for new trials. */
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
-  /** The folder for tests that replay kept trials. If it is set, nothing runs. */
+  /** The folder for tests that replay kept trials. If it is set, no evaluation runs. */
   readonly saveTest: string | undefined;
   /** The test runner for the tests in `saveTest`. Default: the project's own. */
   readonly runner: TestRunner | undefined;

@@ -58,7 +58,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
-  // Limits the position, because a run refused by an input check may have fewer messages than it began with.
+  // Limits the start position, because a run refused by an input check may have fewer messages than it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
@@ -105,7 +105,7 @@ function isAnswerable(messages: readonly Message[]): boolean {
 
 interface BeginningRun {
   readonly runId: string;
-  /** Set to true to list the run's journal, so that it can be removed. */
+  /** Set to true to list the run's journal in the conversation's state, so that the journal can be removed later. */
   readonly listsJournals: boolean;
   /** Identifies the run's events. Set only by a run host. The conversation then also lists its turns. */
   readonly epoch?: string | undefined;
@@ -201,7 +201,8 @@ export function endRun({ state }: StoredConversation, { start, result, journals 
   const lastRun: StoredRun = { runId, start: from, own, status, reason, ...report, ...hosted };
   const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
   const late = withoutSteered(lateMessagesOf(result), steered);
-  // Finds the user messages that the run never sent. `late` above leaves them out, because a resumed run may return them again.
+  // Finds the user messages that the run never sent to the model. `late` above leaves them out, because a resumed run may return them
+  // again.
   const unsent = findUnsent(steered, result.messages.slice(start));
   return {
     from,
@@ -225,7 +226,7 @@ function endTurns(turns: readonly ConversationTurn[], runId: string, from: numbe
 }
 
 /**
- * Returns the steered messages that the run's messages lack. The run gets them in order. It may have read a message from
+ * Returns the steered messages that are missing from the run's messages. The run gets them in order. It may have read a message from
  * its inbox without sending it to the model, for example before it was suspended or stopped.
  */
 export function findUnsent(steered: readonly UserMessage[] = [], own: readonly Message[]): readonly UserMessage[] {

@@ -73,7 +73,7 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /** Returns changed options for each run, for example to write each run's log to its own file. Default: the options are not changed. */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
-   * How long a run waits for the conversation's current run to end, in milliseconds. Waiting runs of one process begin in the order in
+   * How long a run waits for the conversation's current run to end, in milliseconds. Waiting runs in one process begin in the order in
    * which they were requested. Default 0: the run is refused immediately.
    */
   readonly waitMs?: number | undefined;

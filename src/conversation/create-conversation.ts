@@ -131,7 +131,7 @@ class StoredChat {
     this.id = given.id;
     const { store, journal, removeJournal } = given;
     this.#given = given;
-    // A `journal` function may only wrap the store's journals, for example with `withBlobs`, so the store removes them by default.
+    // A `journal` function might merely wrap the store's journals, for example with `withBlobs`, so the store removes them by default.
     this.#removeJournal = removeJournal ?? (journal && store.removeJournal?.bind(store));
   }
 

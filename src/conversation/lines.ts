@@ -7,7 +7,7 @@ import type { ConversationStore } from "./conversation-store.ts";
 
 export interface Waiting {
   readonly clock: Clock;
-  /** The time, on `clock`, until which the caller waits. */
+  /** The time on `clock` at which the caller stops waiting. */
   readonly until: number;
   readonly signal: AbortSignal | undefined;
 }

@@ -74,7 +74,7 @@ export function isReplacing({ again, edited }: PageMessage): boolean {
   return again !== undefined || edited === true;
 }
 
-/** True if a message arrived twice: both have the same id and the same content. */
+/** True if the same message arrived twice: both copies have the same id and the same content. */
 export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }

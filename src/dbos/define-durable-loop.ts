@@ -15,8 +15,8 @@ type Workflow = (input: string) => Promise<string>;
 const definers = /* @__PURE__ */ definersOf((fields) => define(fields));
 
 /**
- * Defines a loop whose runs survive their workers. A run is a DBOS workflow. The run's steps are recorded in Postgres, and
- * if the worker dies, another worker continues the run. Define the loop in each worker, before `launchWorker`.
+ * Defines a loop whose runs survive their workers. Each run is a DBOS workflow, whose steps are recorded in Postgres. If the worker dies,
+ * another worker continues the run. Define the loop in each worker, before `launchWorker`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop with this
  * name.
@@ -33,7 +33,7 @@ const definers = /* @__PURE__ */ definersOf((fields) => define(fields));
 export const defineDurableLoop: Definers["defineDurableLoop"] = definers.defineDurableLoop;
 
 /**
- * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, even if a different
+ * Defines a host for a web page's conversations. Their runs survive their workers. Any worker can serve the page, even if a different
  * worker is executing the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop with this

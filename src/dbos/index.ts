@@ -1,4 +1,4 @@
-// The `turnwright/dbos` entry point: runs on DBOS and Postgres that survive the death of their worker.
+// The `turnwright/dbos` entry point: durable runs that use DBOS and Postgres to survive the death of their worker.
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";

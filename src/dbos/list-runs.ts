@@ -3,7 +3,7 @@ import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
 import { answerWithin } from "../shared/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
-/** Returns the name of a loop's queue. A worker takes runs only from its own loops' queues, because it cannot execute others. */
+/** Returns the name of a loop's queue. A worker takes runs only from its own loops' queues, because it cannot execute other loops. */
 export function queueOf(application: string, loop: string): string {
   return `turnwright ${application} ${loop}`;
 }

@@ -136,8 +136,8 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Skips the query if the tables are up to date, because another process may hold a lock on them. Postgres runs all its statements in
-    // one transaction.
+    // Skips the query if the tables are up to date, because another process may hold a lock on them. Postgres runs all of the query's
+    // statements in one transaction.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
@@ -156,8 +156,8 @@ export class PostgresStore implements DurableStore {
   }
 
   /**
-   * Stores events and records. Callers repeat a call whose answer was lost. The position `first` ensures that each event is still stored
-   * only once.
+   * Stores events and records. Callers repeat the call if its response was lost. The `first` position ensures that each event is still
+   * stored only once.
    */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#writes.query({
@@ -212,7 +212,7 @@ export class PostgresStore implements DurableStore {
     return Number(row?.count ?? 0);
   }
 
-  /** Returns at most 500 events, starting with the position `from`. */
+  /** Returns at most 500 events, starting at the `from` position. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
     const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT 500",

@@ -91,7 +91,7 @@ async function readAnswer(message: unknown, waits: readonly ShownWait[]): Promis
   return isFit ? { [wait.id]: value } : undefined;
 }
 
-/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function outside workflows. */
+/** Returns what a workflow is waiting for, or an empty list if it is not waiting. Call this function outside workflows. */
 export async function readWaits(
   workflowId: string,
   options: { readonly timeoutSeconds?: number } = {},

@@ -35,7 +35,7 @@ export class Takeovers {
   #idle: ReadonlySet<string> = new Set();
   /** The runs whose execution in this worker ended because another execution began. */
   readonly #lost = new Set<string>();
-  /** The executions that are waiting for the end of their runs, because other workers have taken over these runs. */
+  /** The executions of runs that other workers have taken over. Each execution waits for its run to end. */
   readonly #parked = new Map<string, Set<() => void>>();
   #isSweeping = false;
   #sweeps = 0;

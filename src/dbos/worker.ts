@@ -16,7 +16,7 @@ import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 import { Socket } from "node:net";
 
-/** Connection options: after these times, a connection to a server that does not answer counts as broken. */
+/** Connection options that determine when a connection to an unresponsive server counts as broken. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
 const queryTimeout = { query_timeout: 20_000 };
 
@@ -270,7 +270,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     return this.#options.answerMs;
   }
 
-  /** Returns a logger that shows only errors, except those of runs that this worker gave up on when it stopped. */
+  /** Returns a logger that shows only errors, except those from runs that this worker gave up on when it stopped. */
   get #logger(): NonNullable<DBOSConfig["logger"]> {
     const drop = (): void => {};
     const show = (error: unknown, { stack }: { readonly stack?: string | undefined } = {}): void => {
@@ -331,7 +331,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   async #disconnect(): Promise<void> {
     if (DBOS.isInitialized()) await DBOS.shutdown();
-    // Marks this worker as late, so that other workers take over its runs immediately.
+    // Makes this worker's heartbeat overdue, so that other workers take over its runs immediately.
     await this.#control.query("UPDATE turnwright.workers SET beat = '-infinity' WHERE id = $1", [this.id]).catch(() => {});
     await this.#session?.end().catch(() => {});
     await this.#connections.end();

@@ -16,7 +16,7 @@ export interface CaseRule {
   readonly kept?: readonly KeptTrial[] | undefined;
 }
 
-/** The number of extra trials that may run to replace trials with an error. */
+/** The number of extra trials that may run in place of trials that had an error. */
 const spareTrials = 2;
 
 export class CasePlan<Case extends EvalCase> {
@@ -50,7 +50,7 @@ export class CasePlan<Case extends EvalCase> {
     return this.reports.reduce((sum, report) => sum + (report.status === status ? 1 : 0), 0);
   }
 
-  /** The number of trials that the case is now expected to have in the end. */
+  /** The total number of trials now expected for the case. */
   get expected(): number {
     return this.isOpen || this.#active > 0 ? Math.max(this.#rule.trials, this.begun) : this.reports.length;
   }
@@ -100,7 +100,7 @@ export class CasePlan<Case extends EvalCase> {
     return { number, kept };
   }
 
-  /** Counts trials from earlier processes that passed or failed, until there are enough. */
+  /** Counts the passed and failed trials from earlier processes, until there are enough. */
   resume(reports: readonly TrialReport[]): void {
     const judged = reports.filter(({ status }) => status !== "error").sort((one, other) => one.number - other.number);
     const taken = judged.slice(0, this.#rule.trials);

@@ -63,7 +63,7 @@ export interface EvalComparison {
   readonly passRate: Change;
   /** The scores whose mean has changed, over the cases in both reports. */
   readonly scores: ScoreChanges;
-  /** Why each evaluation ended. A version that was not fully evaluated has fewer trials or cases. */
+  /** Why each evaluation ended. If one ended early, its report has fewer trials or cases. */
   readonly ended: { readonly before: EvalReport["ended"]; readonly after: EvalReport["ended"] };
   /** The mean number of tokens per trial, over the cases in both reports. */
   readonly tokens: Change;

@@ -16,8 +16,8 @@ import { EvalFiles, findTrials, type KeptTrial, rootOf } from "./trial-files.ts"
 type EndReason = EvalReport["ended"];
 
 /**
- * Runs an evaluation and returns its report. Trials of different cases take turns, and up to `limits.concurrency` run at the same time.
- * `options` override the evaluation's options.
+ * Runs an evaluation and returns its report. Trials of different cases are interleaved, and up to `limits.concurrency` trials run at the
+ * same time. `options` override the evaluation's options.
  *
  * A trial is a run, or whatever the `run` function does, in a fresh world. With `trial.options`, each run has a journal, a log and a
  * recording of the model. Failed trials keep these files, in a folder for each trial.

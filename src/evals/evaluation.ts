@@ -5,7 +5,7 @@ import { quote } from "../shared/texts.ts";
 import type { Spent } from "./spent.ts";
 import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, needed } from "../core/kit.ts";
 
-/** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
+/** A case of an evaluation. Other fields, such as the input and the expected answer, are up to you. */
 export interface EvalCase {
   /** The case's name, which must be unique in its evaluation. Also used to find kept trials. */
   readonly id: string;
@@ -42,9 +42,8 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
   /** The evaluation's `model` option. `run` decides how to use it. */
   readonly model: string | undefined;
   /**
-   * Adds what the evaluation needs to a run's options: the journal, the log, the recording, the signal and a `runId`. Leaves options
-   * that are already set unchanged. Use it for each run of the trial. It can be passed as the `wrapOptions` option of a conversation or
-   * host.
+   * Adds what the evaluation needs to a run's options: the journal, the log, the recording, the signal and a `runId`. Does not change
+   * options that are already set. Use it for each run of the trial. It can be passed as the `wrapOptions` option of a conversation or host.
    */
   readonly options: <const Options extends Pick<LoopOptions, "provider" | "middleware" | "journal" | "runId" | "signal">>(
     options: Options,
@@ -109,7 +108,7 @@ export interface EvalOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called after each trial. */
   readonly onTrial?: ((trial: TrialReport, progress: EvalProgress) => void) | undefined;
-  /** The source of time. Default: the system clock. */
+  /** The clock to use. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -120,8 +119,8 @@ export interface EvalReplay {
   /** The ids of the trials, such as "refund/2". Default: all that were kept. */
   readonly trials?: readonly string[] | undefined;
   /**
-   * The iteration from which requests go to the run's own model, for example to try a different prompt. Counted from 0 in the outermost run.
-   * Default: all iterations are replayed.
+   * The first iteration whose requests go to the run's own model, for example to try a different prompt. Counted from 0 in the outermost
+   * run. Default: all iterations are replayed.
    */
   readonly from?: number | undefined;
   /**
@@ -181,8 +180,8 @@ export interface TrialReport extends Spent {
   readonly number: number;
   /**
    * "passed" or "failed" according to the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the
-   * trial took too long, or its last run ended because the service gave no answer. Such a trial does not count in rates, but the evaluation
-   * does not pass.
+   * trial took too long, or its last run ended because the service gave no answer. A trial with an error does not count toward rates, but
+   * keeps the evaluation from passing.
    */
   readonly status: "passed" | "failed" | "error";
   /** The trial's checks. Empty if the trial has an error. */

@@ -8,7 +8,7 @@ import { formatMs, formatUSD } from "../inspect/format.ts";
 export interface RunBounds {
   /** The maximum number of iterations. */
   readonly iterations?: number | undefined;
-  /** The maximum number of tool calls that were started, including those of nested runs. */
+  /** The maximum number of started tool calls, including those in nested runs. */
   readonly toolCalls?: number | undefined;
   /** The maximum number of input and output tokens. */
   readonly tokens?: number | undefined;

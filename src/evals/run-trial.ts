@@ -232,7 +232,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     return true;
   };
   let timeout: string | undefined;
-  // In the recorded trial, the model was silent until the time was up. Waiting as long again would show nothing new.
+  // In the recorded trial, the model was silent until the time was up. Waiting that long again would show nothing new.
   watch.onSilence = () => {
     timeout = replay?.timeout;
     if (timeout !== undefined) scope.cancel({ kind: "wall-clock", limitMs: trialMs });
@@ -258,7 +258,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
   timeout ??= `The trial took longer than ${trialMs} ms, and was still in ${late}.`;
-  // Marks the error as lasting, because another trial would probably take as long.
+  // Marks the error as lasting, because another trial would probably take just as long.
   return { checks: [], error: timeout, isTimedOut: true, isLasting: true };
 }
 

@@ -6,7 +6,7 @@ import { fileNameOf, type KeptTrial, trialFiles } from "./trial-files.ts";
 
 export type TestRunner = "vitest" | "node:test";
 
-/** The folder in which to save a trial, and the imports of its test. */
+/** The folder in which to save a trial, and the imports for its test. */
 export interface SavePlace {
   /** The folder for the test and the trial's files. */
   readonly folder: string;

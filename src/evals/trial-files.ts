@@ -21,7 +21,10 @@ export const reportPage = "report.html";
 /** Windows device names. Windows does not allow a file with such a name, with or without an extension. */
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 
-/** Returns a readable file name. Ids that are not valid file names, or whose file names could collide, get a hash at the end. Windows drops a trailing dot. */
+/**
+ * Returns a readable file name. Ids that are not valid file names, or whose file names could collide, get a hash at the end. So do ids with
+ * a trailing dot, which Windows would drop.
+ */
 export function fileNameOf(id: string): string {
   if (/^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9_-])?$/.test(id) && !devices.test(id)) return id;
   const readable = id
@@ -99,7 +102,7 @@ export class EvalFiles {
     const own = this.#of(item);
     const path = join(folder, "ended.jsonl");
     const text = (await readFile(path, "utf8").catch(unlessMissing)) ?? "";
-    // Ignores an incomplete last line, which a process leaves if it is killed while writing.
+    // Ignores an incomplete last line, which a process leaves behind if it is killed while writing.
     const found = text.split("\n").flatMap((line) => readLine(line, own));
     // Counts each trial only once, even if lines in the file were copied.
     const reports = [...new Map(found.map((report) => [`${report.number} ${report.startedAt}`, report])).values()];

@@ -273,8 +273,8 @@ export function buildGenerateParams(
 }
 
 /**
- * Removes what belongs into cached content. The service refuses it in requests that use the cache: "CachedContent can not be used with
- * GenerateContent request setting system_instruction, tools or tool_config" (github.com/langchain-ai/langchain-google/issues/1618).
+ * Removes the fields that belong in cached content. The service refuses them in requests that use the cache: "CachedContent can not be used
+ * with GenerateContent request setting system_instruction, tools or tool_config" (github.com/langchain-ai/langchain-google/issues/1618).
  */
 function withoutCached(request: ModelRequest, report: (change: RequestChange) => void): ModelRequest {
   const { system = "", tools } = request;
@@ -331,7 +331,7 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * Declares a tool with `parametersJsonSchema`, which accepts any JSON Schema. With the older field `parameters`, the service rejects
+ * Declares a tool with `parametersJsonSchema`, which accepts any JSON Schema. With the older `parameters` field, the service rejects
  * unknown keywords such as `exclusiveMinimum` with status 400.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({

@@ -159,7 +159,7 @@ function readArguments(text: string): Json {
   }
 }
 
-/** The finish reasons that only this service has. Reasons that no list contains, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
+/** The finish reasons that only this service has. Unlisted reasons, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["OTHER", "error"],
   ["CONTINUATION", "continue"],

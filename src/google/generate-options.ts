@@ -87,7 +87,7 @@ export interface GoogleGenerateContentOptions extends AdapterOptions {
   /**
    * Set to true to send the schema of `structuredOutput` in the `responseJsonSchema` field, so that the service enforces it. Set to
    * false for models that reject the field. The schema is then described in the system text. Default: true for Gemini 2.5 and
-   * later, except for models for images, speech and live use; otherwise false.
+   * later, except for image, speech and live models; otherwise false.
    */
   readonly structuredOutput?: boolean | undefined;
 }

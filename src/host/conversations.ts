@@ -67,8 +67,8 @@ export class Conversations {
     if (this.#isClosed) return { kind: "closed" };
     const conversation = this.#open(id);
     const { current, line } = conversation;
-    // Without a live run, the queue can contain only starts that wait for a suspended run's decisions. Resumes and callers that do not wait
-    // go first.
+    // Without a live run, the queue can contain only calls to `start` that wait for a suspended run's decisions. Resumes and callers that
+    // do not wait go first.
     if (current === undefined && (caller === "resume" || !waits || line.length === 0))
       return toEntered(this.#take(conversation, message));
     // If the live run is about to end, waits even if `waits` is false, because the conversation will soon be free.

@@ -225,7 +225,7 @@ export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields =
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** A conversation's state, and the usage and cost of its runs. A live run counts only after it has ended. */
+/** A conversation's state, and the usage and cost of its runs. A live run is not counted until it has ended. */
 export interface HostedStatus extends ConversationUsage {
   /** The `runId` of the last run. */
   readonly runId: string;

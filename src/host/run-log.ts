@@ -91,7 +91,7 @@ class TextEntry {
 
   #textAfter(offset: number): string {
     if (this.#whole !== undefined) return this.#whole.slice(offset);
-    // Searches from the end, because most readers lack only the last few fragments.
+    // Searches from the end, because most readers already have all but the last few fragments.
     let index = this.#chunks.length;
     let start = this.length;
     while (start > offset) {

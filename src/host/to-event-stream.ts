@@ -39,7 +39,7 @@ const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChe
  * `id`. If that reader has `restarted: true`, the first event is `reset`, and a web page must then clear its message. If the source throws,
  * the last event is `failure`, with a neutral message.
  *
- * The source is read only as fast as the stream is read. If the stream is cancelled, a run from `streamToolLoop` stops, and a host's
+ * The source is read only as fast as the stream is read. If the stream is canceled, a run from `streamToolLoop` stops, and a host's
  * run continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

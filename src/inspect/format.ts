@@ -71,7 +71,7 @@ const controls = new RegExp(
   "gu",
 );
 
-/** Returns the text with each control character replaced with its code point, such as ‹U+202E›. */
+/** Returns the text with each control character replaced by its code point, such as ‹U+202E›. */
 export function showControls(text: string): string {
   return text.replace(controls, (control) => `‹U+${(control.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }

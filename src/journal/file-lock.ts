@@ -135,7 +135,7 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   const lockPath = `${target.place}.lock`;
   const claim: Claim = { token: randomUUID(), ...(await ownIdentity()) };
   ownTokens.add(claim.token);
-  // The token goes last: without it, another run of this process would take over the lock file, which is about to be removed.
+  // Deletes the token last: without it, another run in this process would take over the lock file, which is about to be removed.
   const unlock = (): Promise<void> => removeLock(lockPath, claim).finally(() => ownTokens.delete(claim.token));
   try {
     while (!(await claimFile(target, lockPath, claim)));

@@ -1,4 +1,4 @@
-// Opens a journal file. The lock protects only one path, so a file that may also be reached by another path is refused.
+// Opens a journal file. The lock protects only one path, so a file that can also be reached through another path is refused.
 
 import { type FileHandle, open, mkdir, readFile, realpath } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";

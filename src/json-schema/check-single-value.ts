@@ -41,7 +41,7 @@ export const textKeywords: readonly Keyword[] = [
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
-    // Skips counting for a short string, because a string never has more characters than UTF-16 code units.
+    // Does not count the characters of a short string, because a string never has more characters than UTF-16 code units.
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
     if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);

@@ -150,7 +150,7 @@ export interface McpRegistry extends ToolRegistry {
  * If two servers have tools with the same names, set a `prefix`.
  *
  * The loop's timeouts apply to calls, instead of the SDK's timeout. Progress from the server counts as a heartbeat and
- * becomes a `tool-progress` event. A cancelled call is also cancelled on the server. The server validates the arguments. A call
+ * becomes a `tool-progress` event. A canceled call is also canceled on the server. The server validates the arguments. A call
  * fails if the server returns an error, if the connection closes, or if the result has `isError` or does not match the output
  * schema.
  *

@@ -1,5 +1,5 @@
-// Passes an MCP server's questions ("elicitation requests") to the user. They do not name their tool call, so this works only while exactly
-// one call to the server is in progress.
+// Passes an MCP server's questions ("elicitation requests") to the user. The questions do not say which tool call they belong to, so this
+// works only while exactly one call to the server is in progress.
 
 import { cutText, quote, takeStart } from "../shared/texts.ts";
 import { isRecord, textOf } from "../core/kit.ts";

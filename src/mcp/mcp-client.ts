@@ -265,7 +265,7 @@ export interface McpRegistryOptions {
   /**
    * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called for each
    * tool that is left out because its schema does not describe an object. Also called if a question from the server cannot be passed to the
-   * user (the question is then cancelled), and if the client's session is lost and `reconnect` is not set or fails. Default: errors are
+   * user (the question is then canceled), and if the client's session is lost and `reconnect` is not set or fails. Default: errors are
    * ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;

@@ -21,10 +21,10 @@ export function toUsage(usage: unknown): Usage | undefined {
     total,
     cached: largestOf(
       input.cached_tokens,
-      // The counts reported by DeepSeek, Kimi (github.com/earendil-works/pi/issues/8075), LiteLLM (github.com/BerriAI/litellm/issues/39505)
-      // and Mistral.
+      // The cached-token counts reported by DeepSeek, Kimi (github.com/earendil-works/pi/issues/8075), LiteLLM
+      // (github.com/BerriAI/litellm/issues/39505) and Mistral.
       ...[usage.prompt_cache_hit_tokens, usage.cached_tokens, usage.cache_read_input_tokens, usage.num_cached_tokens],
-      // The counts reported by Groq (groq-sdk 1.6.0).
+      // The cached-token counts reported by Groq (groq-sdk 1.6.0).
       ...[usage.dram_cached_tokens, usage.sram_cached_tokens],
     ),
     // Reads OpenAI's field, then the two fields in which LiteLLM may report the count.

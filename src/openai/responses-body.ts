@@ -75,7 +75,7 @@ export const inputMedia: MediaForms<InputItem> = {
         ? undefined
         : { type: "input_file", filename: toFileName(media, ending), file_data: toDataUrl(media) };
     }
-    // Also sends a generic file if it has a URL, because the service determines its type when fetching it.
+    // Also sends a file with a generic media type if it has a URL, because the service determines the type when fetching it.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
@@ -150,7 +150,7 @@ function toInputItems(message: Message, { before, isBare }: Place, settings: Inp
 }
 
 function toAssistantInput(message: AssistantMessage, isBare: boolean, settings: InputSettings): ConvertedMessage {
-  // An item with an id needs the reasoning before it, so without encrypted reasoning, `store: false` omits the ids.
+  // An item with an id must follow its reasoning, so if the encrypted reasoning is left out, `store: false` leaves out the ids too.
   const own = readResponsesMetadata(message, isBare ? { ...settings, store: false } : settings);
   const known = isBare ? own?.filter(({ type, encrypted_content: text }) => type !== "reasoning" && text === undefined) : own;
   const items = known ?? rebuildMessage(message, settings);

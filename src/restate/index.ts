@@ -1,4 +1,4 @@
-// The `turnwright/restate` entry point: runs on a Restate server that survive the death of their worker.
+// The `turnwright/restate` entry point: uses a Restate server for runs that survive the death of their worker.
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";

@@ -1,4 +1,4 @@
-// Functions that check for requests which both Chat Completions and the Responses API refuse. Each returns the service's message, or
+// Functions that detect requests refused by both Chat Completions and the Responses API. Each returns the service's message, or
 // undefined for a valid request.
 
 import type { WireRequest, WireTool } from "./rule.ts";

@@ -271,8 +271,8 @@ export const services: readonly Service[] = [
     quirks: { maxTokensField: "max_tokens" },
   },
   // Mistral's own API. A conversation must end with a user or tool message (github.com/QuantumNous/new-api/issues/2858). The rules about
-  // order and ids come from the models' chat template, so other services have them too (github.com/NousResearch/hermes-agent/issues/20154,
-  // github.com/karthink/gptel/issues/1203, github.com/charmbracelet/crush/issues/279).
+  // order and ids come from the models' chat template, so they also apply on other services
+  // (github.com/NousResearch/hermes-agent/issues/20154, github.com/karthink/gptel/issues/1203, github.com/charmbracelet/crush/issues/279).
   {
     name: "mistral",
     address: /(?:^|\.)mistral\.ai$/,

@@ -9,7 +9,7 @@ function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; rea
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
     "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
   ].join("|");
-  // Words that must be the whole name, because they are too short to search for inside longer names.
+  // Words that must match the whole name, because they are too short to search for inside longer names.
   const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
   return {
     ofFields: new RegExp(`${anywhere}|^(?:${whole}|tokens)$`),

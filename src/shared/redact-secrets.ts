@@ -56,7 +56,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...makePrefixed(),
-  // Matches all words joined by dots at once, so that each is read only once. A web token may begin in the middle of the match.
+  // Matches a whole chain of words joined by dots, so that each word is read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
   // Does not match an ordinary word, as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],

@@ -167,8 +167,8 @@ export function toPreliminary(value: unknown): Json | undefined {
 export function lossyKindOf(value: unknown): string | undefined {
   if (isThenable(value)) return "a promise, which has to be awaited first";
   if (!isRecord(value)) return undefined;
-  // Checks the tag instead of the global `Response`, because reading that would make Node load `fetch`, which takes longer than a short
-  // run.
+  // Checks the tag instead of the global `Response`, because accessing `Response` would make Node load `fetch`, which takes longer than a
+  // short run.
   const tag: unknown = Reflect.get(value, Symbol.toStringTag);
   if (tag === "Map" || tag === "Set") return `a ${tag}`;
   if (tag === "Response") return "a Response, whose body has to be read first, for example with `await response.json()`";

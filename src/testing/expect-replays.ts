@@ -28,7 +28,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
   const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
     if (added.length === 0) throw error;
   });
-  // Ignores steps that were not reached if the second run failed, because they prove nothing.
+  // If the second run failed, ignores the steps that it did not reach, because they prove nothing.
   const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;

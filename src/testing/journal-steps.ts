@@ -195,8 +195,8 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
       await close?.();
     });
     const ended = second.catch(() => {});
-    // `ended` settles if the journal refuses the second execution. The journal may also wait, and a workflow engine starts the second
-    // execution only after the first one. In these cases `pause` ends the wait.
+    // `ended` settles if the journal refuses the second execution. If the journal makes it wait, or a workflow engine starts it only after
+    // the first one, `pause` ends the wait.
     await Promise.race([ended, pause(bench)]);
     return { isOpen: opened > before, settle: async () => (hasBegun ? ended : undefined) };
   };

@@ -413,7 +413,7 @@ export abstract class PageRun<Chunk> {
     const isShown = isRecalled || this.#step === undefined || parts !== this.#partsBefore;
     const mark = attempt === undefined ? `retry${this.#retries}` : String(this.#partsBefore);
     const chunk = this.discardedChunk({ iteration: this.#iteration, said, mark, isShown });
-    // Sends the discard of a replayed message only to web pages that already show the message.
+    // Sends the chunk that discards a replayed message only to web pages that already show the message.
     if (chunk !== undefined && !(isRecalled && replayed === true)) this.push(chunk, isRecalled ? "again" : this.audience);
     this.#isReset = this.options.canRemove;
     if (!this.#isReset) this.#partsBefore = parts;

@@ -1,4 +1,4 @@
-// Reads the body of a web page's request. Limits its length, depth and duration, because the page is not trusted.
+// Reads the body of a web page's request. Limits its length and depth, and the time it may take to arrive, because the page is not trusted.
 
 import { systemClock } from "../shared/signals.ts";
 import type { Clock } from "../core/index.ts";

@@ -138,7 +138,7 @@ const systemAdvice =
   'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
 
 /**
- * Returns advice for a message, or for a part in a message, that has another library's format. The advice is a sentence without its final
+ * Returns advice for a message or message part that is in another library's format. The advice is a sentence without its final
  * period.
  */
 export function adviseMessage(message: UnknownRecord): string | undefined {
@@ -278,7 +278,7 @@ const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
 /**
- * Returns advice if a content part has another library's format or contains binary data, otherwise undefined. The advice
+ * Returns advice if a content part is in another library's format or contains binary data, otherwise undefined. The advice
  * is a sentence without its final period.
  */
 export function advisePart(part: UnknownRecord): string | undefined {

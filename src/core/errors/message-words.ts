@@ -68,7 +68,7 @@ export function findMessageProblem(message: UnknownRecord, given: unknown): stri
   return shape === undefined ? findMisspelt(message) : describeMessage(shape, given);
 }
 
-/** Describes the problem, with advice if the message or a part of it has another library's format or a misspelled field. */
+/** Describes the problem, with advice if the message or one of its parts is in another library's format or has a misspelled field. */
 export function describeMessage(problem: MessageProblem, message?: unknown): string {
   if (!isRecord(message)) return words[problem];
   const misspelt = findMisspelt(message);

@@ -12,7 +12,7 @@ import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /**
  * Returned when code needs an answer from outside. `inCore` then never resolves in this execution. When nothing else in the activity can
- * continue, `settle` returns what the activity waits for. When nothing else in the run can continue, the run is suspended. A later
+ * continue, `settle` returns what the activity is waiting for. When nothing else in the run can continue, the run is suspended. A later
  * execution runs the code again from its start, with the recorded results.
  */
 export class Parked {
@@ -89,7 +89,7 @@ export class Activity {
   hook = "";
   /** The time at which the loop last returned control to the activity's hooks. */
   idleSince = 0;
-  /** True while the call waits for its turn, because other calls come first. */
+  /** True while the call is waiting for its turn, because other calls come first. */
   isHeld = false;
   /** True while the tool's code is running. */
   isInTool = false;
@@ -154,7 +154,7 @@ export class Activity {
     return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
   }
 
-  /** Prevents any more steps, and cancels the nested runs. */
+  /** Prevents new steps, and cancels the nested runs. */
   close(): void {
     this.isOver = true;
     this.run.watch?.leave(this);
@@ -178,7 +178,7 @@ export class Activity {
     }
   }
 
-  /** True while the activity's hooks wait for the core, the tool or an answer. */
+  /** True while the activity's hooks are waiting for the core, the tool or an answer. */
   get isInside(): boolean {
     return this.#pending > 0 || this.isInTool || this.isParked;
   }
@@ -196,12 +196,12 @@ export class Activity {
     return count === 1 ? name : `${name}${mark}${count}`;
   }
 
-  /** Returns a step's full key. This activity must not have begun the step before. */
+  /** Returns the full key for a new step. A later call with the same name returns a different key. */
   keyOf(name: string): string {
     return `${this.run.prefix}${this.place}/${this.unique(name)}`;
   }
 
-  /** True while the activity waits for the core: for a step, a nested run, or its turn. */
+  /** True while the activity is waiting for the core: for a step, a nested run, or its turn. */
   get isInCore(): boolean {
     return this.#pending > 0;
   }

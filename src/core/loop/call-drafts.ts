@@ -105,8 +105,8 @@ export class CallDrafts {
   }
 
   /**
-   * Converts a draft to a call, and marks an incomplete one as cut off. A problem with the whole message replaces the problem with
-   * each complete call.
+   * Converts a draft to a call, and marks an incomplete one as cut off. A problem with the whole message applies to every complete call,
+   * and replaces the call's own problem.
    */
   toCall(draft: CallDraft, messageProblem?: ToolCall["problem"]): ToolCall {
     const { id, name, args, argsText, ready, problem } = draft;

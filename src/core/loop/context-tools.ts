@@ -20,7 +20,7 @@ import { argumentSchema } from "../../shared/own-schema.ts";
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** The maximum number of items. Beyond it, the oldest item is removed. Default 16. */
+  /** The maximum number of items. When it is exceeded, the oldest item is removed. Default 16. */
   readonly maxEntries?: number | undefined;
   /** The clock that measures the age of items. The stash starts no timers. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
@@ -35,7 +35,7 @@ interface Entry {
 
 /**
  * Creates an in-memory store through which tools pass context to the loop. A tool stores an item with `put` and returns the key.
- * The loop then takes the item by this key. Pass the same stash to the tools and to `contextRestarts({ stash })`. Many runs may share
+ * The loop then takes the item with this key. Pass the same stash to the tools and to `contextRestarts({ stash })`. Many runs may share
  * one stash. Keys are hard to guess, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is

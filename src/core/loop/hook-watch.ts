@@ -19,7 +19,7 @@ export interface Watched {
   readonly call?: ToolCall | undefined;
   /** The time at which the loop last returned control to the activity's hooks. */
   idleSince: number;
-  /** True while the activity's hooks wait for the core or the tool. */
+  /** True while the activity's hooks are waiting for the core or the tool. */
   readonly isInside: boolean;
   /** True while the activity does work that can finish without waiting for other calls. */
   readonly isWorking: boolean;
@@ -39,7 +39,7 @@ export class HookWatch implements Cancellable {
     run.scope.join(this);
   }
 
-  /** Begins to watch an activity. Rejects if one of its hooks waits too long. */
+  /** Starts watching an activity. Rejects if one of its hooks waits too long. */
   join(activity: Watched): Promise<never> {
     this.note(activity);
     return new Promise((_, reject) => this.#watched.set(activity, reject));

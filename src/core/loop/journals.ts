@@ -20,7 +20,7 @@ export interface FirstRecord {
   readonly messages: readonly Message[];
   readonly messagesDigest: string;
   readonly middleware: readonly string[];
-  /** The tools at the start. An answer's record describes tools that were added or changed later. */
+  /** The tools at the start of the run. An answer's record describes tools that were added or changed later. */
   readonly tools: { readonly [name: string]: ShownTool };
   /** True if the run has the `pricing` option. */
   readonly priced?: true | undefined;

@@ -50,7 +50,7 @@ export interface Past {
   readonly recalled: ReadonlyMap<string, Recalled>;
   /** True if an earlier execution may have recorded steps of the newest message's calls. */
   readonly isRecalling: boolean;
-  /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached meanwhile. */
+  /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached first. */
   open(): Promise<Ending | undefined>;
   close(): Promise<void>;
   /** Closes a failed run's journal. Returns the run's error. */
@@ -72,7 +72,7 @@ export interface Past {
   showRecorded(answer: Answer): void;
   /** Reads what the records say about a message's calls. Throws LoopError "tools-changed" if a call's tool has changed too much. */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
-  /** True if an earlier execution asked about this call, the call has not run, and its tool has changed since then. */
+  /** True if an earlier execution requested a decision about this call, the call has not run, and its tool has changed since then. */
   isChanged(call: ToolCall): boolean;
   /** True if this execution repeats a failed request from an earlier execution that did not record how the run ended. */
   isRetried(planned: Ending | undefined): boolean;

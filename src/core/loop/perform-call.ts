@@ -62,7 +62,10 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   return outcome;
 }
 
-/** Prevents more calls after an outcome that ends the run. An early call is exempt, because its attempt may still be discarded. */
+/**
+ * Prevents other calls from starting after an outcome that ends the run. An early call is exempt, because its attempt may still be
+ * discarded.
+ */
 function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
@@ -322,7 +325,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   };
 }
 
-/** Returns the scope of the run, or a separate scope for a replayed call, or for a call that middleware may cancel. */
+/** Returns the run's scope, or a separate scope for a replayed call or a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
   if (isReplay(journal)) return new CancelScope();
   return run.scope.within(signal);

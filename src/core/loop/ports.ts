@@ -78,7 +78,7 @@ export interface ControlClaim {
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
-  /** Reads what the messages request. */
+  /** Determines which actions the messages request. */
   see(state: State, token: string): Requested;
   /** Called when the first tool call in the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;

@@ -7,7 +7,7 @@ import { performCall } from "./perform-call.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import { beginRun, finish } from "./run-tool-loop.ts";
 
-/** A run, read as far as its records go. */
+/** A run as read from its journal, as far as its records go. */
 export interface ReadRun {
   readonly state: State;
   /** The run's result. Undefined if its next step is not recorded. */

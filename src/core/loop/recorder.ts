@@ -175,7 +175,7 @@ export class StepRecorder {
     return (name, args) => {
       const activity = activityOf(this);
       const { run, place, path, journal } = activity;
-      // Parallel calls may start in any order, so the key is made from the call's content instead of a counter.
+      // Parallel calls may start in any order, so the key is made from the call's content, not from a counter.
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
       return activity.inCore(async () => {
         const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };

@@ -185,7 +185,7 @@ class Turns {
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    // `any` is the progress of all earlier calls, and `alone` that of the sequential ones: 0 = ended, 1 = running, 2 = waiting for an
+    // `any` is the highest state of all earlier calls, and `alone` that of the sequential ones: 0 = ended, 1 = running, 2 = waiting for an
     // answer.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {

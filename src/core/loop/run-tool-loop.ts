@@ -121,7 +121,7 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 }
 
 /**
- * Checks for messages, cancellations and limits. Middleware runs first, so that a message or a stop that arrives meanwhile still
+ * Checks for messages, cancellations and limits. Middleware runs first, so that a message or a stop that arrives while it runs still
  * counts. Returns an ending only if the run ends because its middleware is waiting for an answer.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
@@ -177,7 +177,7 @@ async function isOver(run: Run, ending: Ending): Promise<boolean> {
   return ending.status !== "suspended" || !(await hold(run));
 }
 
-/** Holds a waiting nested run. Returns true if the run was ended meanwhile. */
+/** Holds a waiting nested run. Returns true if the run was ended while it was held. */
 async function hold(run: Run): Promise<boolean> {
   return run.nesting !== undefined && run.nesting.hold(run);
 }

@@ -381,7 +381,7 @@ export interface Place {
   readonly runId: string;
   readonly now: number;
   readonly records: Journal;
-  /** True if an earlier execution may have recorded the run, or if answers need the run's waits. */
+  /** True if an earlier execution may have recorded the run, or if there are answers for its waits. */
   readonly isKept: boolean;
 }
 

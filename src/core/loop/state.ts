@@ -158,7 +158,7 @@ function applyMessage(state: State, answer: Answer): void {
   for (const callId of [...calls.map((call) => call.callId), ...discardedIds]) state.heldIds.add(callId);
   if (current.text.trim() !== "") state.finalText = current.text;
   const isResent = isUnfinished(answer);
-  // Places the message in the transcript unless the finish reason is "continue", which repeats the request without it.
+  // Places the message in the transcript unless the finish reason is "continue", because the request is then repeated without the message.
   if (!isResent || finish === "paused") placeMessage(state);
   if (isResent) state.continuation += 1;
 }
@@ -302,7 +302,7 @@ export function endOpen({ early }: CurrentMessage, calls: readonly ToolCall[]): 
   });
 }
 
-/** Returns the ending of a run that waits for answers. */
+/** Returns the ending of a run that is waiting for answers. */
 export function waitFor(state: State, waits: readonly Wait[]): Ending {
   state.waits = waits;
   return { status: "suspended", reason: { kind: "waiting", waits } };

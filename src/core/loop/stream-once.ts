@@ -42,7 +42,7 @@ export interface StreamPorts extends GuardPorts {
    */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
-  /** Gets the calls as they become complete. Must not throw. */
+  /** Receives each call as soon as the call is complete. Must not throw. */
   readonly watch?: Pick<MessageWatch, "call" | "discarded" | "ended"> | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;

@@ -11,7 +11,7 @@ interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPag
   readonly tool?: ShownTool | undefined;
 }
 
-/** Describes a wait for the caller. The call comes from the wait's facts, or has no details if the facts name none. */
+/** Describes a wait for the caller. The call comes from the wait's facts, or has no details if the facts do not name a call. */
 export function toWaitingCall(wait: Wait): WaitingCall {
   const { what, facts, earlier, call = {}, earlierTool, schema, until } = wait;
   const isBuiltIn = what === "approval" || what === "result";

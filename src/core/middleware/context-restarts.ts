@@ -57,7 +57,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
-          // Notifies only about the application's own tools, because data from a server or a web page must never cause a restart.
+          // Sends this notice only for the application's own tools, because data from a server or a web page must never cause a restart.
           else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
             at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
           return outcome;

@@ -34,7 +34,7 @@ interface StartedCall {
   readonly begun: Promise<BegunCall | undefined>;
   /** The id of the current attempt's call that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
-  /** True if the outcome forbids further calls in the message. */
+  /** True if the outcome prevents other calls in the message from starting. */
   isBarring: boolean;
 }
 

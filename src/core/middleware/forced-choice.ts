@@ -3,7 +3,7 @@
 import { isForced } from "../../shared/forced-choice.ts";
 import type { Middleware } from "../types/middleware.ts";
 
-/** Sends "auto" after the current agent has called a tool. If `toolChoice` named a tool, only this tool may still run. */
+/** Sends the tool choice "auto" after the current agent has called a tool. If `toolChoice` named a tool, only this tool may still run. */
 export function forceFirstCall(): Middleware {
   return {
     name: "forced-choice",

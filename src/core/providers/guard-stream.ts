@@ -212,7 +212,7 @@ export class StreamGuard implements ModelCall, Cancellable {
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());
     if (said === "finished" && this.#phase < finished) this.#arm(finished, hangUpAfterMs);
     else if (said === undefined && this.#phase === finished) {
-      // A wrapper has discarded a finished answer and is trying again, so the first-chunk limit applies again.
+      // A provider wrapper has discarded a finished answer and is trying again, so the first-chunk limit applies again.
       this.heartbeat("waiting");
       this.#arm(firstChunk);
     }

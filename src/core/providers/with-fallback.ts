@@ -20,7 +20,7 @@ export interface FallbackOptions {
    * run's `timeouts`.
    */
   readonly streamIdleMs?: number | undefined;
-  /** How long a failed provider is tried only after all others, in milliseconds. Default 0. */
+  /** How long a provider that has failed is tried only after all others, in milliseconds. Default 0. */
   readonly cooldownMs?: number | undefined;
 }
 
@@ -91,7 +91,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #cooldownMs: number;
-  /** The time until which each provider is tried only after the others, by the provider's position. Measured with the call's clock. */
+  /** For each provider, by position, the time until which it is tried only after the others. Measured with the call's clock. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, cooldownMs: number) {

@@ -142,7 +142,7 @@ export class CallReader {
     if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
     if (state.phase === "answer") placeResults(state, batch.ended);
     const pending = batch.pending.flatMap((one) => one ?? []);
-    // A journal that is not durable does not record when calls begin, so a call without an outcome may have begun.
+    // A journal that is not durable does not record that a call has begun, so a call without an outcome may have begun.
     return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
   }
 

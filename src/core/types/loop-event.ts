@@ -191,7 +191,7 @@ export interface LoopEvents {
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     /**
-     * The `id` that the call had in `pendingCalls` while the call waited, without the ids in `path`. Absent if the call did not
+     * The `id` that the call had in `pendingCalls` while the call was waiting, without the ids in `path`. Absent if the call did not
      * wait, because the policy decided immediately.
      */
     readonly question?: string | undefined;

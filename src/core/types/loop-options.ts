@@ -269,7 +269,7 @@ export interface Tool<
   readonly jsonSchema?: JsonSchema | undefined;
   /**
    * Runs the tool. Any plain return value means success, an error means failure, and `defer()` means that the result
-   * comes later. With a generator, each yield is a preliminary result, and the return value is the result. If the generator returns
+   * comes later. With a generator, each yielded value is a preliminary result, and the return value is the result. If the generator returns
    * undefined, the last yielded value is the result.
    *
    * Without `execute`, each call waits for a result from outside. The run is suspended until `answers` contains the result.

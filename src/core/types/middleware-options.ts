@@ -234,7 +234,7 @@ export type Approve<Context = unknown> = {
 export interface ApprovalContext<Context = unknown> extends Omit<ApprovalView<Context>, "callId" | "name"> {
   /** The tool being called, including its traits. */
   readonly tool: ToolDefinition;
-  /** True if the tool requires a decision about this call. If `needsApproval` is a function, it was already called. */
+  /** True if the tool requires a decision about this call. If `needsApproval` is a function, it has already been called. */
   readonly needsApproval: boolean;
 }
 

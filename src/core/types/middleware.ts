@@ -20,7 +20,7 @@ export interface Wait {
    */
   readonly id: string;
   readonly what: string;
-  /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
+  /** The facts that were shown with the question. If they change before the answer is used, the wait is opened again. */
   readonly facts: Json;
   /** The time, in milliseconds since 1970, after which the run itself answers the wait with null. */
   readonly until?: number | undefined;
@@ -374,9 +374,9 @@ export interface CallRecorder extends Recorder {
   readonly callId: string;
   /** The current tool. In a resumed run, it may have changed since it was shown to the model. Undefined if the tool was removed. */
   readonly tool: ToolDefinition | undefined;
-  /** True if the tool has changed since an earlier execution asked about this call, and the call has not run. */
+  /** True if the tool has changed since an earlier execution requested a decision about this call, and the call has not run. */
   readonly isChanged: boolean;
-  /** True if an earlier execution has run the call or ended it. In that case, do not ask about it. */
+  /** True if an earlier execution has run the call or ended it. In that case, do not request a decision about it. */
   readonly isOver: boolean;
   /** True if an earlier execution waited for approval of this call. */
   readonly wasAsked: boolean;

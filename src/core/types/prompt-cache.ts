@@ -92,7 +92,7 @@ export interface LastRequest {
   readonly settings: { readonly [name: string]: string };
   /**
    * The digests of the messages. Older messages share one digest per group, and a group is compared as a whole. `count` is the
-   * number of messages with the same digest.
+   * number of messages that share the digest.
    */
   readonly messages: readonly (readonly [count: number, digest: string, bytes: number])[];
 }

@@ -9,8 +9,8 @@ import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 import type { StreamCache } from "./prompt-cache.ts";
 
 /**
- * The common interface of all models. An adapter implements this interface with a model service's API, and a wrapper
- * implements it with another provider.
+ * The common interface of all models. An adapter implements this interface on top of a model service's API, and a wrapper implements it on
+ * top of another provider.
  */
 export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
@@ -178,7 +178,7 @@ export interface RequestChange {
   readonly action: "removed" | "replaced" | "kept";
   /**
    * "unsupported" if the model refuses the field, "request-changed" if reasoning is no longer valid for the request, or the service's own
-   * word, such as "prefix_binding_mismatch".
+   * term, such as "prefix_binding_mismatch".
    */
   readonly reason: string;
 }

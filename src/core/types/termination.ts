@@ -13,9 +13,7 @@ export type StreamStatus =
   | "stopped-by-user"
   | "follow-up-interrupt";
 
-/**
- * How a run ended; `reason` is more precise. A run with the status `suspended` can be resumed.
- */
+/** How a run ended. `reason` is more precise. A run with the status `suspended` can be resumed. */
 export type LoopStatus = Exclude<StreamStatus, "tool-calls"> | "suspended";
 
 /**
@@ -40,7 +38,7 @@ export type EndReason =
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
    * `provider`, `model` and `iteration` (counted from 0) identify the first stream or attempt with an unknown cost. They are absent if the
-   * cost of every stream of the run itself is known.
+   * costs of all the run's own streams are known.
    */
   | {
       readonly kind: "cost-unknown";

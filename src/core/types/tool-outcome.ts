@@ -8,8 +8,8 @@ export interface ToolChange {
   /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference does not concern a single argument. */
   readonly field?: string | undefined;
   /**
-   * The value before the change, such as a type or a limit. `now` is the value after the change. A field is absent if there is no
-   * such value, or if this `kind` of change has no values.
+   * The value before the change, such as a type or a limit. `now` is the value after the change. Either field is absent if there is no such
+   * value, or if this `kind` of change has no values.
    */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
@@ -71,8 +71,8 @@ export interface ToolQuestion {
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `answers`: the ids of the outer calls and the call itself, joined by "/". If the call has waited before, for
-   * example for its approval or for the answer to a different question, a number follows, as in `call_i0_0#2`.
+   * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined with "/". If the call has waited before,
+   * for example for its approval or for the answer to a different question, a number follows, as in `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
@@ -128,7 +128,7 @@ export type ToolOutcome = {
       readonly pendingContext?: Json | undefined;
       /** The results to remove from later requests. Set by the tool from `createContextRelease`. */
       readonly release?: ContextRelease | undefined;
-      /** The names of deferred tools to show to the model starting with the next request. Set by the tool from `withToolSearch`. */
+      /** The names of deferred tools to show the model, starting with the next request. Set by the tool from `withToolSearch`. */
       readonly load?: readonly string[] | undefined;
       /** The agent that the run continues as, and the reason. Set by a tool from `createHandoffs`. */
       readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
@@ -181,7 +181,7 @@ export type ToolOutcome = {
   | { readonly kind: "not-run" }
   /**
    * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is an unanswered question that the tool
-   * asked. Only `runTool` sets it, because in a run such a call waits without an outcome.
+   * asked. Only `runTool` sets it, because such a call in a run waits without an outcome.
    */
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );
@@ -243,6 +243,6 @@ export interface ToolHistoryEntry {
   readonly content?: readonly ContentPart[] | undefined;
   /** The text that the model wrote in the same iteration. */
   readonly preToolText?: string | undefined;
-  /** True if the tool asked to end the run, with `endTurn`. */
+  /** True if the tool set `endTurn` to end the run. */
   readonly endTurn?: true | undefined;
 }

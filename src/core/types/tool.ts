@@ -61,15 +61,15 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly origin?: string | undefined;
   /**
-   * Set to true to hide the tool until the model has found or called it. Ignored if nothing can find the tool, because the
-   * registry has no `find_tools` and the provider does not search. The run needs `deferTools()`. Default false.
+   * Set to true to hide the tool until the model has found or called it. Ignored if the registry has no `find_tools` and the provider does
+   * not search, because nothing could then find the tool. The run needs `deferTools()`. Default false.
    */
   readonly deferred?: boolean | undefined;
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */
   readonly findsTools?: boolean | undefined;
   /**
-   * The triggers that show the tool in deliberate mode if the user's text contains one. Read by `createDeliberateMode` with `tools`. Models
-   * do not see them. A run can be resumed after the triggers have changed. Default: no triggers.
+   * Triggers that make the tool visible in deliberate mode if the user's text contains one of them. Read by `createDeliberateMode` with
+   * `tools`. Models do not see them. A run can be resumed even if the triggers have changed. Default: no triggers.
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**
@@ -118,7 +118,9 @@ export interface ToolDefinition extends ToolTraits {
   readonly inputSchema: JsonSchema;
 }
 
-/** The remaining amount of each limit, for a run and its outer runs. Running calls are subtracted. `Infinity` means no limit. */
+/**
+ * The remaining amount of each limit, for a run and its outer runs. Calls in progress are already subtracted. `Infinity` means no limit.
+ */
 export interface ToolBudget {
   /** The remaining iterations of this run. The limits of outer runs are not included. */
   readonly iterations: number;

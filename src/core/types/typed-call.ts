@@ -101,12 +101,12 @@ export interface RunCallFacts {
   readonly content?: readonly ContentPart[] | undefined;
   /** The text that the model wrote in the same iteration. */
   readonly preToolText?: string | undefined;
-  /** True if the tool asked to end the run, with `endTurn`. */
+  /** True if the tool set `endTurn` to end the run. */
   readonly endTurn?: true | undefined;
 }
 
 /**
- * One call in a run, with its result. If the run's tools are known and `outcome` is "completed", `name` selects the types of
+ * One call in a run, with its result. If the run's tools are known and `outcome` is "completed", `name` determines the types of
  * `args` and `result`. With any other outcome, both are `Json`.
  */
 export type RunCall<T extends AnyTool = AnyTool> = CompletedCall<T> | UncompletedCall;

@@ -37,7 +37,7 @@ const maxOpenRows = 20;
 
 /**
  * Returns a report as Markdown: the verdict, a table of cases with failed and flaky ones first, and the reasons for failed checks with the
- * question and the answer. All text is formatted as code, so viewers show any Markdown, HTML and mentions in it as plain characters.
+ * question and the answer. All text is formatted as code, so viewers show any Markdown, HTML and mentions in it as plain text.
  *
  * @example
  * await appendFile(process.env.GITHUB_STEP_SUMMARY, toMarkdownReport(report));

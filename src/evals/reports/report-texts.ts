@@ -124,7 +124,7 @@ export function cutReason(reason: string): string {
   return cutText(reason, longestReason);
 }
 
-/** True if the command `turnwright eval` should succeed. In a comparison, cases that failed before may fail again. */
+/** True if the `turnwright eval` command should succeed. In a comparison, cases that failed before may fail again. */
 export function isGood({ ok, ended, totals }: EvalReport, comparison: EvalComparison | undefined): boolean {
   if (comparison === undefined) return ok;
   return ended === "complete" && totals.errors === 0 && !comparison.isWorse && comparison.passRate.before !== undefined;

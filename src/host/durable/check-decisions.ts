@@ -41,7 +41,7 @@ export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting
 
 /** Returns the message that sends a decision to its call, or undefined if no call is waiting for it. */
 export async function toDecided({ tools, ...run }: PendingRun, callId: string, decision: Given): Promise<RunMessage | undefined> {
-  // Accepts an id without its suffix (for example, `#2`), because the tool that asked for the result does not know the suffix.
+  // Accepts an id without its suffix, such as `#2`, because the tool that asked for the result does not know the suffix.
   const isMeant = (one: Waiting): boolean =>
     one.id === callId || (one.waitsFor === "result" && one.question === undefined && toCallPath(one) === callId);
   const call = findWaiting(run).find(isMeant);

@@ -82,7 +82,7 @@ export class ConversationRuns {
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
     const event = last && (JSON.parse(last.body) as StoredEvent).event;
     if (event?.type !== "run-end" || event.path !== undefined) return run;
-    // If the run's worker died, its end is stored only after another worker has taken over, so it still counts as live.
+    // If its worker died, the run's end is stored only after another worker has taken over, so the run still counts as live.
     if (!(await this.#endsWithin(run.runId, storedWithinMs))) return run;
     const found = await this.#engineOf().find(run.runId);
     return { number: run.number, runId: run.runId, ...(found ?? { state: "deleted" }) };
@@ -187,7 +187,7 @@ export class ConversationRuns {
     for (let number = typeof keepRuns === "number" ? runs - keepRuns : runs - 1; number >= 1; number -= 1) {
       const runId = `${id}/${number}`;
       const found = await find(runId);
-      // Stops at a missing run, because an earlier start has then removed all older runs too.
+      // Stops at a missing run, because if one run is missing, all older runs have been removed too.
       if (found === undefined) break;
       const end = found.state === "ended" ? await found.readEnd() : undefined;
       if (end === undefined) continue;

@@ -112,7 +112,10 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
   /** The conversation does not exist, or its last run has ended. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** Conversations whose runs are runs of a durable loop. In every worker, the methods work like those of a host from `createRunHost`. */
+/**
+ * A host for conversations whose runs are runs of a durable loop. In every worker, the methods work like those of a host from
+ * `createRunHost`.
+ */
 export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
    * Starts a new run of a conversation. If a previous run is waiting for decisions, `whenSuspended` determines what happens. With

@@ -85,10 +85,10 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
    */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
-   * Sends a decision, a result or another answer to a waiting call. `callId` is the `id` of a call in `pendingCalls` or `reason.calls` of
-   * the status. Rejects with LoopError "unknown-decision" if the call is not waiting, or "invalid-decision" if the decision is not valid for
-   * it. If `callId` is the `id` of a `question-asked` event, sends the answer to the run's process, which drops it if the question is no
-   * longer open.
+   * Sends a decision, a result or another answer to a waiting call. `callId` is the `id` of a call in the status's `pendingCalls` or
+   * `reason.calls`. Rejects with LoopError "unknown-decision" if the call is not waiting, or "invalid-decision" if the decision is not
+   * valid for it. If `callId` is the `id` of a `question-asked` event, sends the answer to the run's process, which drops it if the
+   * question is no longer open.
    */
   decide(id: string, callId: string, decision: CallDecision | Json): Promise<void>;
   /**

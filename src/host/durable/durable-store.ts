@@ -60,7 +60,7 @@ export interface DurableStore {
    */
   begin(runId: string, claim: number): Promise<Begun>;
   /**
-   * Stores large strings by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
+   * Stores large strings under their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
    * this case, everything is dropped. Callers may repeat the call after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
@@ -69,7 +69,7 @@ export interface DurableStore {
   /** Returns the large strings with these ids, or all of the run's large strings. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
-  /** Returns events, starting with the position `from`. May return only some of them. */
+  /** Returns events, starting at the `from` position. May return only some of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   /** Sends all messages or, if the call rejects, none. */
   send(runId: string, ...messages: readonly RunMessage[]): Promise<void>;
@@ -106,7 +106,7 @@ export interface DurableEngine {
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
-  /** Deletes everything about runs that have ended or failed. Live runs, and ids without a run, are left alone. */
+  /** Deletes all data about runs that have ended or failed. Live runs, and ids without a run, are left alone. */
   remove(ids: readonly string[]): Promise<void>;
   /**
    * Calls `look` now, and again whenever the run may have changed. Resolves to the first value that `look` returns. Rejects when

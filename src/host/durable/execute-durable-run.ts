@@ -136,9 +136,7 @@ class Execution implements LiveRun {
     this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
   }
 
-  /**
-   * Carries out messages. Old messages may be carried out again. An old answer then has no effect, because its question is no longer open.
-   */
+  /** Acts on messages. Old messages may be handled again. An old answer then has no effect, because its question is no longer open. */
   #obey(messages: Messages): void {
     for (const { body } of messages) {
       if (body.verb === "kill") this.#control?.kill();
@@ -347,8 +345,8 @@ class Execution implements LiveRun {
   async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
     const execution = this.#writer?.execution ?? 0;
     if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
-    // Reads all messages again. A message that arrived before the call to `note` did not start another execution, so it would be missed
-    // otherwise.
+    // Reads all messages again. A message that arrived before the call to `note` did not start another execution, so it would otherwise be
+    // missed.
     const found = await this.#findAnswers(wait.waits);
     if (wait.isOver || found !== undefined) {
       await note(execution, false);

@@ -1,4 +1,4 @@
-// Provides what a worker needs with any engine: its list of runs, and its list of callers that wait for a run to change.
+// Provides what a worker needs, whatever its engine: its list of runs, and its list of callers that wait for a run to change.
 
 import { followSignal, untilAborted } from "../../shared/signals.ts";
 import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";

@@ -189,8 +189,8 @@ interface TraceEvent {
 
 /**
  * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing can open. Each
- * outermost run is a process, and its lanes are threads. The first lane has the parts that do not overlap. Calls that run at the same time
- * have their own lanes, together with their nested runs.
+ * outermost run is a process, and its lanes are threads. The first lane contains the parts that do not overlap. Calls that run at the same
+ * time have their own lanes, together with their nested runs.
  *
  * The event categories are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and events
  * such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included. Times
@@ -295,7 +295,7 @@ interface PlacedPart {
 }
 
 interface Lane {
-  /** The latest end of the parts on this lane, in milliseconds. */
+  /** The time at which the last part on this lane ends, in milliseconds. */
   busyUntil: number;
   /** The parts that contain the part being placed, outermost first. */
   readonly open: TracePart[];

@@ -106,8 +106,8 @@ const checks: Checks<MarkdownOptions> = {
  * messages, text, calls, results, waits and errors. Nested runs are quoted below their calls.
  *
  * All text from users, models and tools is in fenced code blocks that it cannot close, so a viewer shows Markdown, HTML and links in it as
- * plain characters, even if the viewer allows HTML. Control characters are shown as code points. The only HTML is `<details>` around the
- * system text and reasoning.
+ * plain text, even if the viewer allows HTML. Control characters are shown as code points. The only HTML is `<details>` around the system
+ * text and reasoning.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `options`.
  *

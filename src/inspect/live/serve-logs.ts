@@ -122,7 +122,7 @@ class LogHandler {
     response.end(page);
   }
 
-  /** Sends the logs, starting with position `from`, one JSON line each. Keeps the response open, and sends logs that appear later. */
+  /** Sends one JSON line for each log, starting at position `from`. Keeps the response open, and sends logs that appear later. */
   async #sendList(response: ServerResponse, { from, signal }: Start): Promise<void> {
     const { folder } = this.#options;
     if (folder === undefined) return end(response, 404);

@@ -89,7 +89,7 @@ export class Cleaner {
   /** Copies data in which all strings are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // Remembers the clean copies of arguments and results only, because the run freezes these values deeply, whereas others may change.
+    // Remembers the clean copies of arguments and results only, because the run deep-freezes them, whereas other values may change.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;
@@ -157,7 +157,10 @@ export class Cleaner {
     return Object.fromEntries(fields);
   }
 
-  /** Copies a list. A list of two values may be a name and its value, as in a list of headers, so a secret name hides its value. */
+  /**
+   * Copies a list. A list of two values may be a name and its value, as in a list of headers, so the value is hidden if the name suggests a
+   * secret.
+   */
   #items(items: readonly Json[], place: RunLogPlace): Json {
     const [key, value = null] = items;
     const isPair = items.length === 2 && typeof key === "string" && namesSecret(key);

@@ -64,7 +64,7 @@ export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner
   };
 }
 
-/** Copies numbers. Writes `Infinity`, which JSON does not have, as a string. */
+/** Copies numbers. Writes `Infinity`, which JSON cannot represent, as a string. */
 function numbersOf(values: object | undefined): Json | undefined {
   if (!isRecord(values)) return undefined;
   const numbers = Object.entries(values).flatMap(([name, value]): [string, Json][] => {

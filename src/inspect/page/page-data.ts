@@ -8,7 +8,7 @@ export interface PageLog {
    * The URL of the log's text, relative to the HTML page. With `?from=N`, the server sends the text after the first N bytes.
    * The server keeps the response open, and sends text that is added later.
    *
-   * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If a different log has replaced this one, the
+   * The `logIdHeader` header contains the log's id, which the page sends back with `&id=`. If a different log has replaced this one, the
    * server answers with 409, and the page reads the new log from the start.
    */
   readonly url?: string | undefined;

@@ -268,7 +268,7 @@ export type RerunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions
 export interface RerunPoint {
   /** The first iteration that runs again, counted from 0. */
   readonly iteration: number;
-  /** The run, if the log has several outermost runs. Default: the last one that has this iteration. */
+  /** The id of the run to repeat, if the log has several outermost runs. Default: the last one that has this iteration. */
   readonly runId?: string | undefined;
 }
 

@@ -135,7 +135,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
   );
 }
 
-/** The number of iterations in the table. More rows would make browsers slow, so only the last ones are shown. */
+/** The maximum number of iterations in the table. More rows would make browsers slow, so only the last ones are shown. */
 const maxRows = 2_000;
 
 function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSeries }): JSX.Element {

@@ -29,7 +29,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
   let reader = new LogReader();
   try {
     if (element !== undefined) {
-      // Lets the browser paint the page before parsing a long log blocks it.
+      // Lets the browser paint the page first, because parsing a long log blocks it.
       await pause(0);
       reader.add(textOf(element));
       show({ name, log: reader.end(), isLive: false });

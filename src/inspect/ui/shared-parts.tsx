@@ -92,7 +92,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   const [isOpen, setOpen] = useState(false);
   const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
   const left = text.length - head - tail;
-  // Shows up to `nearby` characters, because a button in their place would save no space.
+  // Shows the rest if it has at most `nearby` characters, because a button in its place would save no space.
   if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
   return (
     <>

@@ -67,7 +67,7 @@ const estimates = { system: 200, message: 120, stream: 130, call: 220, note: 40,
 
 interface JumpState extends Pick<TranscriptProps, "entries" | "jump" | "windows"> {}
 
-/** Scrolls to a jump's entry, and then to its hit. The hit's position is known only once the entry is rendered. */
+/** Scrolls to a jump's entry, and then to the search hit in it. The hit's position is known only once the entry is rendered. */
 function useJump({ scroller, scrollTo }: MeasuredList, { entries, jump, windows }: JumpState): void {
   const open = useRef<Jump | undefined>(undefined);
   const seen = useRef<Jump | undefined>(undefined);
@@ -141,7 +141,7 @@ function highlightHit(root: HTMLElement, hit: Hit, { text, window }: HitText): R
   const element = root.querySelector(`[data-text="${CSS.escape(textId(hit))}"]`);
   const node = element?.firstChild;
   if (node?.nodeType !== Node.TEXT_NODE) return undefined;
-  // Converts to positions in the shown text, which displays one control character as several characters.
+  // Converts to positions in the displayed text, in which one control character becomes several characters.
   const shownLength = (to: number): number => showControls(text.slice(window.start, to)).length;
   const [from, to] = [shownLength(hit.offset), shownLength(hit.offset + hit.length)];
   if (to > (node.nodeValue ?? "").length) return undefined;

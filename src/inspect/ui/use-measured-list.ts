@@ -17,7 +17,7 @@ export interface MeasuredList {
 
 const overscan = 4;
 
-/** Returns which items of a list to render. Pass a new list as `keys` if the items have changed. */
+/** Determines which items of a list to render. Pass a new list as `keys` if the items have changed. */
 export function useMeasuredList(keys: readonly string[], estimate: (index: number) => number): MeasuredList {
   const scroller = useRef<HTMLDivElement>(null);
   const slots = useRef<HTMLDivElement>(null);

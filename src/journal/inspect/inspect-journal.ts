@@ -34,7 +34,10 @@ export interface JournalInspection {
    * has not started.
    */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far, without results of calls that are still running. A warning from `detectLoops` is recorded with the answer. */
+  /**
+   * The transcript so far, without results of calls that are still running. A warning from `detectLoops` appears once the model's answer to
+   * it is recorded.
+   */
   readonly messages: readonly Message[];
   /** The tool calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
   readonly pendingCalls: readonly PendingCall[];

@@ -26,8 +26,8 @@ export interface Compaction extends Middleware {
 export interface CutRules {
   readonly keepTokens: number;
   /**
-   * The last message stays, together with the calls that it answers, if it has at most this many estimated tokens. Default: it always
-   * stays.
+   * The last message is kept, together with the calls that it answers, if it has at most this many estimated tokens. Default: it is always
+   * kept.
    */
   readonly keepLastTokens?: number | undefined;
   readonly earlier: CompactedMessages | undefined;
@@ -54,8 +54,8 @@ function findCut(messages: readonly Message[], rules: CutRules): Cut | undefined
     const message = messages[index];
     return message?.role === "user" && (message.pinned === true || index === lastUser) && mayStay(index);
   };
-  // `earlier.kept` includes the user message that was newest at the earlier cut. If there is a newer one now, the new summary replaces the
-  // older one.
+  // `earlier.kept` includes the user message that was newest at the earlier cut. If there is a newer one now, the older one becomes part of
+  // the new summary.
   const shown = [...(earlier?.kept ?? []), ...range(before, count)];
   const kept = shown.filter(isKept);
   const replaced = shown.filter((index) => !isKept(index));
@@ -136,14 +136,13 @@ function estimatePart(part: ContentPart): number {
 /** The options for `compactMessages`. */
 export interface CompactionOptions {
   /**
-   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or tokens (above 1).
-   * The size is the usage that the service reported for the previous request, plus an estimate for the newer messages. Default
-   * 0.8.
+   * Old messages are summarized when the context reaches this size: a share of the context window (up to 1), or a number of tokens (above
+   * 1). The size is the usage that the service reported for the previous request, plus an estimate for the newer messages. Default 0.8.
    */
   readonly when?: number | undefined;
   /**
-   * The latest messages stay unchanged up to this size: a share of the context window (up to 1), or tokens (above 1). Must be smaller than
-   * `when`. Default 0.1.
+   * The latest messages stay unchanged up to this size: a share of the context window (up to 1), or a number of tokens (above 1). Must be
+   * smaller than `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**

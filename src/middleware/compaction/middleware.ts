@@ -84,7 +84,7 @@ interface CompactionState {
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
-    // Runs after `handoffs`, because an agent's filter counts the messages of the transcript, before any summary.
+    // Runs after `handoffs`, because an agent's filter counts the transcript's messages as they were before any summary.
     after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // Skips this if the run was stopped during the summary, because the next stream then ends the run.
+              // Does not end the run here if it was stopped during the summary, because the next stream then ends it.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);

@@ -154,7 +154,7 @@ function findRefusal(records: readonly GuardrailRecord[]): GuardrailRecord | und
   return records.find(({ verdict }) => verdict === "refuse" || verdict === "failed");
 }
 
-/** Ends the answer because of a check. If the run was cancelled during the check, the answer's own ending is kept. */
+/** Ends the answer because of a check. If the run was canceled during the check, the answer's own ending is kept. */
 function endBy(stage: "input" | "output", record: GuardrailRecord, answer: Answer): Answer {
   const { guardrail, verdict, reason, info, error } = record;
   if (verdict === "cancelled") return answer;

@@ -27,7 +27,7 @@ export function createTransferTool(agent: string, description: string): Transfer
     name: transferName(agent),
     description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
     inputSchema: createSchema(),
-    // A crashed call may safely run again, because the handoff takes place only after the call.
+    // The call can safely run again after a crash, because the handoff takes place only after the call.
     replay: "safe",
     // Runs transfers one at a time, because only a message's first handoff is applied and a later one must wait for its outcome.
     sequential: true,

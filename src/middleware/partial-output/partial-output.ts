@@ -5,8 +5,8 @@ import { escapeControls, parseJson } from "../../shared/json.ts";
 const deepest = 200;
 
 /**
- * Reads JSON piece by piece, and can complete it to valid JSON at any time. Reads each character once. Does not detect syntax
- * errors. If the JSON has a syntax error, the completed text is invalid too.
+ * Reads JSON piece by piece, and can turn the part read so far into valid JSON at any time. Reads each character once. Does not detect
+ * syntax errors. If the JSON has a syntax error, the completed text is invalid too.
  */
 class JsonPrefix {
   #text = "";
@@ -35,8 +35,8 @@ class JsonPrefix {
   }
 
   /**
-   * Returns the text so far, completed to valid JSON, or undefined if it has no value yet. Omits incomplete keys, numbers and
-   * words. If `isEnd` is true, a number or word at the end counts as complete.
+   * Returns the text so far, completed so that it is valid JSON. Returns undefined if the text has no value yet. Omits incomplete keys,
+   * numbers and words. If `isEnd` is true, a number or word at the end counts as complete.
    */
   complete(isEnd: boolean): string | undefined {
     if (this.#isTooDeep) return undefined;

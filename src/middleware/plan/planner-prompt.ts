@@ -16,7 +16,7 @@ export interface PlannerInput extends PlanRounds {
 
 /** The second argument of a planning function, with the iteration's signal and heartbeat. */
 export interface PlannerPorts {
-  /** Aborted when the iteration is cancelled. */
+  /** Aborted when the iteration is canceled. */
   readonly signal: AbortSignal;
   /**
    * Reports that the function is still working. A function that never calls `heartbeat` must return within `timeouts.firstChunkMs`.

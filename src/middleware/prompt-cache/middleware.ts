@@ -74,7 +74,7 @@ function withSending(call: ModelCall, sending: ModelCall["sending"]): ModelCall 
   return { signal, iteration, clock, timeouts, mayAsk, guard, sending, heartbeat: (state) => call.heartbeat(state) };
 }
 
-/** Returns a function that calls the caller's `pricing`. If it fails, the saved amount is unknown. */
+/** Returns a function that calls the caller's `pricing`. If it fails, the amount saved is unknown. */
 function priceBy(pricing: Pricing | undefined): (usage: Usage, by: AttemptSpending) => unknown {
   return (usage, { provider, model }) => {
     try {

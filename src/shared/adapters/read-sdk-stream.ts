@@ -109,8 +109,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk, and `pop` keeps the array's memory for the next. The loop avoids `yield*`, which awaits once more per
-      // chunk.
+      // Usually there is only one chunk, and `pop` keeps the array's memory for the next one. The loop avoids `yield*`, which would add an
+      // `await` for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;

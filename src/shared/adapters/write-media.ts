@@ -1,5 +1,5 @@
-// Writes images and files in an API's format. One that the API does not support causes an error in a user message, and becomes text in a
-// tool result.
+// Writes images and files in an API's format. One that the API does not support causes an error if it is in a user message, and becomes
+// text if it is in a tool result.
 
 import { quote } from "../texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../media-source.ts";

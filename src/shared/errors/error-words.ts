@@ -71,8 +71,8 @@ export const exactWords: readonly WordGroup[] = [
     ],
   },
   {
-    // A subscription plan's context limit, sent with status 429 or 401. Waiting or using a different key does not help, but a shorter
-    // request does.
+    // Errors about a subscription plan's context limit, sent with status 429 or 401. Waiting or using a different key does not help, but a
+    // shorter request does.
     code: "context-too-long",
     patterns: [
       // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi
@@ -110,7 +110,7 @@ export const exactWords: readonly WordGroup[] = [
       /^insufficient_balance$|insufficient balance/i,
       // Matches error codes from OpenRouter (openrouter.ai/docs/api/errors) and LiteLLM (docs.litellm.ai/docs/proxy/error_reference).
       /^(?:payment_required|openrouter_credits|limit_usd|budget_exceeded)$/,
-      // Matches Gemini's daily quota (github.com/google-gemini/gemini-cli/issues/10925).
+      // Matches Gemini's error for an exceeded daily quota (github.com/google-gemini/gemini-cli/issues/10925).
       /quota exceeded for quota metric .{1,200} per day|requestsperday/i,
       // Matches errors from z.ai (github.com/eddiearc/larkin/issues/236), DashScope (github.com/alibaba/spring-ai-alibaba/issues/1146) and
       // Volcengine (github.com/volcengine/OpenViking/issues/729).
@@ -139,7 +139,8 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "rate-limit",
     patterns: [
-      // Matches Bedrock's rate limit, whose wording does not refer to the context length (github.com/anthropics/claude-code/issues/236).
+      // Matches Bedrock's rate-limit error, whose wording does not refer to the context length
+      // (github.com/anthropics/claude-code/issues/236).
       /too many tokens, please wait|too many requests|throttl(?:ed|ing)/i,
       // Matches z.ai's error (github.com/HKUDS/nanobot/issues/3356).
       /^1302$|速率限制/,

@@ -1,4 +1,4 @@
-// Reads and writes cassettes, which are files or text in memory: a first line with the format and provider, then a JSON line for each
+// Reads and writes cassettes, in files or in memory: a first line with the format and provider, then a JSON line for each
 // request and each event of its stream.
 
 import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";

@@ -124,9 +124,9 @@ export interface AgentToolFields<
   readonly emitText?: boolean | undefined;
   /**
    * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. If the run did not end
-   * with an answer, an `AgentReport`: `status`, `reason`, the `calls` that ended the run, and the `text`. This happens after a tool with
-   * `endTurn`, a stop condition, or an answer that was cut off (`length`, `content-filter`) or refused. For any other ending, a failure
-   * with the run's status and reason.
+   * with an answer, an `AgentReport`: `status`, `reason`, the `calls` that ended the run, and the `text`. Such a run ended after a tool
+   * with `endTurn`, after a stop condition, or with an answer that was cut off (`length`, `content-filter`) or refused. For any other
+   * ending, a failure with the run's status and reason.
    */
   readonly toResult?: ((result: LoopResult<unknown, T>) => unknown) | undefined;
 }

@@ -58,7 +58,7 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
  * emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the `events` option to `runNested`. For an agent
  * tool, set `emitText` instead.
  *
- * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.
+ * If `withFallback` may discard an attempt, the text of the attempt appears only after the attempt is accepted.
  *
  * @example
  * const result = await runNested(context, { messages, tools: [search], events: emitText(context) });

@@ -67,8 +67,8 @@ export class NestedMeter extends Meter {
   }
 
   /**
-   * If only the streams in progress of other nested runs could make this run's next stream exceed an outer limit, returns a function that
-   * waits until such a stream ends. A run inside a stream in progress never waits, because that stream may wait for this run.
+   * If this run's next stream could exceed an outer limit only because of streams in progress in other nested runs, returns a function that
+   * waits until one of them ends. A run inside a stream in progress never waits, because that stream may be waiting for this run.
    */
   findFull(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
     const outers = this.#outers;

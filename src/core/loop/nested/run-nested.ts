@@ -89,8 +89,8 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // Returns the nested run's unsent messages to the outer run. In all other cases, the code that started the run finds them in its
-    // result.
+    // If the nested run was suspended or the outer run was stopped, returns the unsent messages to the outer run. Otherwise, the code that
+    // started the nested run finds them in its result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";
@@ -123,7 +123,7 @@ class ActivityRuns implements NestedRuns {
     this.#activity = activity;
   }
 
-  /** Begins a nested run. Its spending counts even if the call's code no longer waits for it. */
+  /** Begins a nested run. Its spending counts even if the call's code is no longer waiting for it. */
   async begin(options: NestedOptions, at: NestedAt): Promise<LoopResult> {
     const { run, call, spent } = this.#activity;
     const abort = new AbortController();

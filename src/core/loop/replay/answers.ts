@@ -28,7 +28,7 @@ async function findAttempts({ journal }: Run, name: string): Promise<Attempts | 
 }
 
 /**
- * Checks the answers before anything runs. Returns the name of an answer that nothing waits for. Throws LoopError
+ * Checks the answers before anything runs. Returns the name of an answer that nothing is waiting for. Throws LoopError
  * "invalid-decision" for an answer that is not valid for its wait. An answer that was used before may be given again.
  */
 export async function checkAnswers(run: Run, answers: Answers): Promise<string | undefined> {
@@ -55,7 +55,7 @@ interface FoundAnswer {
   readonly answers: Answers;
 }
 
-/** True if nothing waits for the answer. Throws LoopError "invalid-decision" for an invalid answer. */
+/** True if nothing is waiting for the answer. Throws LoopError "invalid-decision" for an invalid answer. */
 async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Promise<boolean> {
   const [wait] = attempts;
   if (wait.answer !== undefined) return !isSameJson(wait.answer.value, toRecordedAnswer(toWaitingCall(wait), given));

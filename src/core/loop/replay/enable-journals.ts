@@ -1,4 +1,4 @@
-// Adds the code that reads journals, which programs without journals leave out.
+// Adds the code that reads journals. Programs without journals leave it out.
 
 import { pasts } from "../run.ts";
 import { RunPast } from "./run-past.ts";

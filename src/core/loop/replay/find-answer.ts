@@ -23,7 +23,7 @@ export interface AnsweredRun {
     /** The ids of the waits that have no answer yet. */
     readonly opened: Set<string>;
   };
-  /** True if the run ended while the call waited, so that answers can no longer be used. */
+  /** True if the run ended while the call was waiting, so that answers can no longer be used. */
   readonly isSealed: boolean;
   refuse(cause: LoopError): Error;
 }
@@ -70,7 +70,7 @@ export async function findAnswer<Answer>(
   }
 }
 
-/** True if two waits are the same. An approval's facts are its call. */
+/** True if two waits are the same. The facts of an approval are the call itself. */
 function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolean {
   if (asked.what !== what || asked.until !== until) return false;
   if (what !== "approval") return isSameJson(asked.facts, facts);

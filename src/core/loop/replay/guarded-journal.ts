@@ -54,7 +54,7 @@ export class GuardedJournal implements Journal, Cancellable {
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
   readonly #open = new Set<OpenCall>();
-  /** The number of step bodies that are running. The journal's time limit is paused meanwhile. */
+  /** The number of step bodies that are running. The journal's time limit is paused while they run. */
   #bodies = 0;
 
   constructor(journal: Journal, ports: GuardPorts) {

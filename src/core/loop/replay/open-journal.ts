@@ -42,7 +42,7 @@ function checkClose(close: unknown): Close {
 }
 
 /**
- * Adds the result so far to a journal error. If the thrown value cannot hold the result, it becomes the cause of LoopError
+ * Adds the result so far to a journal error. If the thrown value cannot hold the result, the value becomes the cause of LoopError
  * "journal-failed".
  */
 export function withPartial(run: Run, guard: GuardedJournal | undefined, error: unknown): unknown {

@@ -20,7 +20,7 @@ export function toWaitId(id: string, attempt: number): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }
 
-/** Returns, in order, the newest attempt of each wait whose id begins with `path`: the full path of what is waiting. */
+/** Returns, in order, the newest attempt of each wait whose id begins with `path`, the full path of whatever is waiting. */
 export async function readWaits(read: Read, path: string): Promise<readonly RecordedWait[]> {
   const waits: RecordedWait[] = [];
   for (let count = 1; ; count += 1) {

@@ -40,7 +40,7 @@ export async function recallOutcome(
 
 /**
  * Runs a durable tool's code with its recorded results only, so that middleware sees the same inner calls and runs as before. Returns what
- * the call waits for.
+ * the call is waiting for.
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);

@@ -42,7 +42,7 @@ function unseen({ refusals = [] }: Answer, calls: readonly ToolCall[]): readonly
   return calls.flatMap(({ callId, name }) => (refused.has(callId) ? [] : [name]));
 }
 
-/** Returns a recorded tool as it is now. Its calls still need an approval if the tool needed it when it was shown. */
+/** Returns a recorded tool as it is now. Its calls still need approval if the tool needed approval when it was shown. */
 function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownTool | undefined): ToolDefinition | undefined {
   if (now === undefined) return was && { name, description: was.description, inputSchema: was.inputSchema };
   const { needsApproval = false } = now;
@@ -50,9 +50,9 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
 }
 
 /**
- * Reads what the records say about the calls in a message. Throws LoopError "tools-changed" if a tool has changed in a way that
- * is incompatible with a call that has not run, unless the `allowToolChange` option allows each change. A call that waited for its
- * approval needs a new decision anyway, so only the removal of its tool is an error.
+ * Reads what the records say about the calls in a message. Throws LoopError "tools-changed" if a tool has changed in a way that is
+ * incompatible with a call that has not run, unless the `allowToolChange` option allows each change. A call that waited for approval needs
+ * a new decision anyway, so only the removal of its tool is an error.
  */
 export async function recallCalls(
   run: Run,

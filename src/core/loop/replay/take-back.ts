@@ -5,8 +5,8 @@ import { wasDispatched } from "../../../shared/to-outcome.ts";
 import { answerOpenCalls, endWaiting, nextIteration } from "../state.ts";
 
 /**
- * Removes the newest message from the transcript, and returns true. If one of its calls has run, keeps the message and returns false. Its
- * cost counts either way.
+ * Removes the newest message from the transcript, and returns true. If one of its calls has run, keeps the message and returns false. The
+ * message's cost counts either way.
  */
 export function takeBack(state: State): boolean {
   if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state).slice(-1));

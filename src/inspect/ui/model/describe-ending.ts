@@ -9,7 +9,7 @@ export type Tone = "ok" | "warn" | "bad" | "wait" | "plain";
 export interface EndingText {
   readonly sentence: string;
   readonly tone: Tone;
-  /** Untrusted text that completes the sentence, such as an error message. */
+  /** Untrusted text that completes `sentence`, such as an error message. */
   readonly detail?: string | undefined;
   readonly calls: readonly WaitingCall[];
 }

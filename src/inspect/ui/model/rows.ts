@@ -253,7 +253,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // A call may succeed although its nested run failed, because its result is then a report. The note names the failure.
+  // A call may succeed even if its nested run failed, because its result is then a report. The note names the failure.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

@@ -29,7 +29,7 @@ export interface TimeAxis {
 }
 
 /**
- * The minimum length of a gap to shorten, in milliseconds. It must also be longer than `longShare` of the time in which something is
+ * The minimum length of a gap that is shortened, in milliseconds. It must also be longer than `longShare` of the time in which something is
  * running.
  */
 const longMs = 1000;
