@@ -9,7 +9,7 @@ export type ToolStub = Json | ((args: never, context: ToolContext) => unknown);
 /** The options of `stubTools`. */
 export interface StubOptions {
   /**
-   * Decides what happens to calls to tools without a stub. With "fail", the call fails, and the model is told that the tool is not
+   * Decides what happens to calls to tools without a stub. With "fail", the call fails, and the model reads that the tool is not
    * available. With "run", the tool runs. Default "fail", so that no trial acts on the real world by mistake.
    */
   readonly others?: "fail" | "run" | undefined;
