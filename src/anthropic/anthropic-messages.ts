@@ -62,21 +62,24 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   let hidesDisplay = false;
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
+    // The request as sent. Another one may be refused before it.
+    let sent = { dropsUnfit, hidesDisplay, reasoned: request.messages };
     const send = async (signal: AbortSignal): Promise<unknown> => {
       // Uses `Date.now()` because Anthropic's containers expire at a wall-clock time, and `call.clock` may start at any number.
       const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
       const body = buildMessagesBody(fitMedia(request), ports);
+      sent = { dropsUnfit, hidesDisplay, reasoned: kept.listAccepted(request.messages) };
       call.sending?.(body, { id, model });
-      const sent = client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) });
-      return openAnswer(sent, { clock: call.clock, named: true, toEvents: toMessageEvents });
+      const pending = client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) });
+      return openAnswer(pending, { clock: call.clock, named: true, toEvents: toMessageEvents });
     };
     /** Changes the request so that the service accepts it. Returns false if there is nothing to change. */
     const adapt = ({ code, message }: ProviderError): boolean => {
       if (code === "request-changed") {
-        if (!kept.refuse(request.messages)) return false;
+        if (!kept.refuse(sent.reasoned)) return false;
         report(leftOut);
-      } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
-      else if (!hidesDisplay && refusesDisplay.test(message)) hidesDisplay = true;
+      } else if (sent.dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
+      else if (!sent.hidesDisplay && refusesDisplay.test(message)) hidesDisplay = true;
       else return false;
       return true;
     };

@@ -1,6 +1,6 @@
 // Removes thinking that the service would refuse because an earlier part of the request has changed.
 
-import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
+import { createRefusedReasoning, type RefusedReasoning } from "../shared/adapters/refused-parts.ts";
 import { memoize } from "../core/kit.ts";
 import type { RequestChange } from "../core/types/provider.ts";
 import type { Message, ModelRequest } from "../core/index.ts";
@@ -14,9 +14,7 @@ export interface Prefix {
   readonly wire: readonly WireMessage[];
 }
 
-export interface KeptThinking {
-  /** Remembers that the service refuses these messages' thinking. Returns false if this was already known. */
-  refuse(messages: readonly Message[]): boolean;
+export interface KeptThinking extends Pick<RefusedReasoning, "listAccepted" | "refuse"> {
   /**
    * Compares a request with the previous request of the same run. If they differ, marks all thinking after the first difference as refused.
    * Returns true if there was any such thinking.
@@ -34,6 +32,7 @@ export function createKeptThinking(): KeptThinking {
   /** The newest request of each run. The key is the first message of the transcript, which stays the same object. */
   const sent = new WeakMap<Message, Prefix>();
   return {
+    listAccepted: refused.listAccepted,
     refuse: refused.refuse,
     compare({ transcript, messages }, prefix) {
       const first = transcript?.messages[0] ?? messages[0];

@@ -1,8 +1,8 @@
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
-import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
+import { createRefusedReasoning, hasMetadata } from "../shared/adapters/refused-parts.ts";
 import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import { EventTail } from "../shared/adapters/event-filter.ts";
-import type { Message, Provider, ProviderError } from "../core/index.ts";
+import type { Provider, ProviderError } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { isStream } from "../shared/adapters/read-sdk-stream.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
@@ -58,17 +58,18 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const report = reportTo(out);
     const tail = new EventTail();
-    const mayBeRefused = (message: Message): boolean =>
-      message.role === "assistant" && message.providerMetadata !== undefined && !refused.has(message);
+    // Another request with the same messages may be refused before this one.
+    let reasoned = request.messages;
     const ask = async (signal: AbortSignal): Promise<unknown> => {
       const body = buildResponsesBody(fitMedia(request), { ...ports, report });
+      reasoned = refused.listAccepted(request.messages);
       call.sending?.(body, settings);
       const send = (): unknown => client.responses.create(body, { signal });
       const events = await openEvents(send, { body, call, toEvent: toResponseEvent, tail });
-      return request.messages.some(mayBeRefused) ? checkStart(events) : events;
+      return reasoned.some(hasMetadata) ? checkStart(events) : events;
     };
     const adapt = ({ code }: ProviderError): boolean => {
-      if (code !== "request-changed" || !refused.refuse(request.messages)) return false;
+      if (code !== "request-changed" || !refused.refuse(reasoned)) return false;
       report({ by: "adapter", field: "reasoning", action: "removed", reason: code });
       return true;
     };

@@ -8,12 +8,13 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { describe, expect, it } from "vitest";
-import { call as calls, start, stop, thinking } from "./anthropic-frames.ts";
+import { call as calls, start, stop, text as says, thinking } from "./anthropic-frames.ts";
 import {
   chatCall,
   chatText,
   connect,
   connectAnthropic,
+  createMeeting,
   createRecorder,
   type Recorder,
   refuse,
@@ -104,15 +105,15 @@ describe.each(Object.entries(rows))("%s: refused reasoning", (_title, row) => {
   });
 });
 
+const framed = (...frames: readonly string[]): Response =>
+  new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
+
 /** Adapters that leave out refused reasoning themselves. */
 const ownRows: { readonly [title: string]: Row } = {
   anthropicMessages: {
     connect: (fetch) => anthropicMessages({ client: connectAnthropic(fetch), model: "claude-opus-5-5" }),
-    call: () =>
-      new Response([start(), thinking(0, "Hm.", signature), calls(1, ["toolu_1", "look", "{}"]), stop("tool_use")].join(""), {
-        headers: { "content-type": "text/event-stream" },
-      }),
-    text: chatText,
+    call: () => framed(start(), thinking(0, "Hm.", signature), calls(1, ["toolu_1", "look", "{}"]), stop("tool_use")),
+    text: () => framed(start(), says(0, "Done."), stop("end_turn")),
     error: {
       type: "error",
       error: {
@@ -143,5 +144,28 @@ it.each(Object.entries({ ...rows, ...ownRows }))(
     const result = await runToolLoop({ provider: connectTo(fetch), tools: [tool("look")], messages: [user("Look.")] });
     expect(result.reason).toMatchObject({ kind: "provider-error", error: { code: "request-changed", retryable: false } });
     expect(bodies).toHaveLength(3);
+  },
+);
+
+it.each(Object.entries({ ...rows, ...ownRows }))(
+  "%s: two concurrent runs of one history each get a retry without reasoning",
+  async (_title, { connect: connectTo, call, text, error }) => {
+    const meet = createMeeting(2);
+    let isRefusing = false;
+    let refusals = 0;
+    const recorder = createRecorder((body) => (JSON.stringify(body).includes("seen") ? text() : call()));
+    const fetch: typeof recorder.fetch = async (input, init) => {
+      if (!isRefusing || !JSON.stringify(init?.body).includes(signature)) return recorder.fetch(input, init);
+      refusals += 1;
+      await meet();
+      return refuse(400, error);
+    };
+    const options = { provider: connectTo(fetch), tools: [tool("look")] };
+    const { messages } = await runToolLoop({ ...options, messages: [user("Look.")] });
+    isRefusing = true;
+    const results = await Promise.all(
+      ["Again?", "And now?"].map((said) => runToolLoop({ ...options, messages: [...messages, user(said)] })),
+    );
+    expect([results.map(({ text: said, error: found }) => found?.message ?? said), refusals]).toEqual([["Done.", "Done."], 2]);
   },
 );

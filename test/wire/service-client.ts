@@ -38,6 +38,18 @@ export function createRecorder(answer: (body: SentBody) => Response): Recorder {
   };
 }
 
+/** Returns a function whose promise resolves after `count` calls. Later calls do not wait. */
+export function createMeeting(count: number): () => Promise<void> {
+  let calls = 0;
+  let open: () => void = () => {};
+  const met = new Promise<void>((resolve) => (open = resolve));
+  return () => {
+    calls += 1;
+    if (calls === count) open();
+    return met;
+  };
+}
+
 export const connect = (fetch: Recorder["fetch"], baseURL?: string): OpenAI =>
   new OpenAI({ apiKey: "test", maxRetries: 0, logLevel: "off", fetch, ...(baseURL === undefined ? {} : { baseURL }) });
 

@@ -63,7 +63,12 @@ function findRefusedSettings(
 
 /** The messages whose reasoning a service has refused. */
 export interface RefusedReasoning {
-  /** Remembers that these assistant messages were refused. Returns false if all of them had been refused before. */
+  /**
+   * Returns the assistant messages whose reasoning has not been refused. Call this before a request is sent, because the reasoning may be
+   * refused in another request before the answer arrives.
+   */
+  listAccepted(messages: readonly Message[]): readonly Message[];
+  /** Remembers that the reasoning of these messages was refused. Returns false if there are none. */
   refuse(messages: readonly Message[]): boolean;
   has(message: Message): boolean;
 }
@@ -71,10 +76,10 @@ export interface RefusedReasoning {
 export function createRefusedReasoning(): RefusedReasoning {
   const refused = new WeakSet<Message>();
   return {
+    listAccepted: (messages) => messages.filter((message) => message.role === "assistant" && !refused.has(message)),
     refuse: (messages) => {
-      const fresh = messages.filter((message) => message.role === "assistant" && !refused.has(message));
-      for (const message of fresh) refused.add(message);
-      return fresh.length > 0;
+      for (const message of messages) refused.add(message);
+      return messages.length > 0;
     },
     has: (message) => refused.has(message),
   };
@@ -95,6 +100,54 @@ interface Ports {
   readonly out: ModelChunk[];
 }
 
+/** A request without the parts that the service refused before. */
+interface AdaptedRequest {
+  readonly request: ModelRequest;
+  /**
+   * Remembers what the service refuses. Returns true if this request contained it. Concurrent requests may contain a part that has been
+   * refused since, and each of them is sent again without it.
+   */
+  refuse(error: ProviderError, adaptsReasoning: boolean): boolean;
+}
+
+function createMemory(): (request: ModelRequest, report: (change: RequestChange) => void) => AdaptedRequest {
+  let refusesForced = false;
+  let refusesImages = false;
+  const removeImages = createImageRemover();
+  const refused = createRefusedReasoning();
+  const refusedSettings = new Set<keyof ModelSettings>();
+  return (request, report) => {
+    const reasoned = refused.listAccepted(request.messages).filter(hasMetadata);
+    const plain = withoutReasoning(request, refused);
+    if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+    const hasImages = request.messages.some(hasMedia);
+    const shown = refusesImages && hasImages ? removeImages(plain) : undefined;
+    if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
+    const adapted = withoutSettings(shown ?? plain, refusedSettings, report);
+    const forces = isForced(request.toolChoice) && !refusesForced;
+    const isFreed = isForced(request.toolChoice) && !forces;
+    if (isFreed) report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
+    return {
+      request: isFreed ? withFreeChoice(adapted) : adapted,
+      refuse: (error, adaptsReasoning) => {
+        const { code, message } = error;
+        const settings = findRefusedSettings(adapted, error);
+        for (const name of settings) refusedSettings.add(name);
+        if (settings.length > 0) return true;
+        if (code === "request-changed") return !adaptsReasoning && refused.refuse(reasoned);
+        if (hasImages && shown === undefined && imageRefusals.some((text) => text.test(message))) {
+          if (removeImages(request) === undefined) return false;
+          refusesImages = true;
+          return true;
+        }
+        if (!forces || !refusals.some((text) => text.test(message))) return false;
+        refusesForced = true;
+        return true;
+      },
+    };
+  };
+}
+
 /**
  * Returns a function that sends requests to a service. If the service refuses a forced call, the function retries once with the choice
  * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses
@@ -106,42 +159,10 @@ export function createRefusalMemory(): (
   ask: Ask,
   ports: Ports,
 ) => Omit<SdkAnswer, "adapt" | "adaptsReasoning"> {
-  let refusesForced = false;
-  let refusesImages = false;
-  const removeImages = createImageRemover();
-  const refused = createRefusedReasoning();
-  const refusedSettings = new Set<keyof ModelSettings>();
-  const adapt = (request: ModelRequest, error: ProviderError, isOwn: boolean): boolean => {
-    const { code, message } = error;
-    if (code === "request-changed") return !isOwn && refused.refuse(request.messages.filter(hasMetadata));
-    if (!refusesImages && request.messages.some(hasMedia) && imageRefusals.some((text) => text.test(message))) {
-      refusesImages = removeImages(request) !== undefined;
-      return refusesImages;
-    }
-    if (refusesForced || !isForced(request.toolChoice) || !refusals.some((text) => text.test(message))) return false;
-    refusesForced = true;
-    return true;
-  };
+  const adapt = createMemory();
   return (request, ask, { call, out }) => {
-    let omitted: ReadonlySet<string> = refusedSettings;
-    const omit = (error: ProviderError): boolean => {
-      const found = findRefusedSettings(request, error).filter((name) => !omitted.has(name));
-      for (const name of found) refusedSettings.add(name);
-      return found.length > 0;
-    };
-    const askAdapted = (): SdkAnswer => {
-      omitted = new Set(refusedSettings);
-      const plain = withoutReasoning(request, refused);
-      const report = reportTo(out);
-      if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
-      const shown = refusesImages && request.messages.some(hasMedia) ? removeImages(plain) : undefined;
-      if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
-      const adapted = withoutSettings(shown ?? plain, refusedSettings, report);
-      if (!refusesForced || !isForced(request.toolChoice)) return ask(adapted);
-      report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
-      return ask(withFreeChoice(adapted));
-    };
-    let used = askAdapted();
+    let adapted = adapt(request, reportTo(out));
+    let used = ask(adapted.request);
     const open = async (signal: AbortSignal): Promise<unknown> => {
       try {
         return await used.open(signal);
@@ -149,10 +170,13 @@ export function createRefusalMemory(): (
         if (signal.aborted) throw error;
         const refusal = toProviderError(error);
         const isAdapted = used.adapt?.(refusal) === true;
-        const mayAskAgain = isAdapted || omit(refusal) || adapt(request, refusal, used.adaptsReasoning === true);
+        const mayAskAgain = isAdapted || adapted.refuse(refusal, used.adaptsReasoning === true);
         // The service refused the request before the model read it, so the request cost nothing.
         if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
-        if (!isAdapted) used = askAdapted();
+        if (!isAdapted) {
+          adapted = adapt(request, reportTo(out));
+          used = ask(adapted.request);
+        }
         return open(signal);
       }
     };
@@ -173,7 +197,7 @@ function withoutSettings(
   return { ...request, settings: Object.fromEntries(entries.filter((entry) => !removed.includes(entry))) };
 }
 
-function hasMetadata(message: Message): boolean {
+export function hasMetadata(message: Message): boolean {
   return message.role === "assistant" && message.providerMetadata !== undefined;
 }
 
