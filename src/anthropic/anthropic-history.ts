@@ -208,7 +208,7 @@ const checks: Checks<Omit<ToAnthropicOptions, "system">> = { provider: historyPr
 
 /**
  * Converts messages from Anthropic's Messages API to a transcript. A call without a result gets a `not-run` result, and a result
- * without a call is omitted. Cache marks are omitted, because the provider's `cache` option sets new ones.
+ * without a call is omitted. Cache marks are omitted because the provider's `cache` option sets new ones.
  *
  * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
  * "invalid-option" or "unknown-option" if an option is invalid.

@@ -54,7 +54,7 @@ const inspectedBytes = 8_192;
  * const { tool } = createResultCache({ sources: [fileSource("./data", { accepts: (path) => !/(^|\/)\./.test(path) })] });
  */
 export function fileSource(root: string, options: FileSourceOptions = {}): ReadSource {
-  if (!isFilled(root)) throw invalidOption("root", "the path of a folder", root);
+  if (!isFilled(root)) throw invalidOption("root", "the path to a folder", root);
   checkFields("options", options, checks);
   const folder = resolve(root);
   const { name = basename(folder), maxBytes = fallbackBytes, accepts = (): boolean => true } = options;

@@ -161,7 +161,7 @@ describe("createResultCache: maxBytes", () => {
     const cache = createResultCache({ maxBytes: 10 });
     const id = await keep(cache, "x");
     await expect(cache.cacher.store("é".repeat(6), facts)).rejects.toThrow(
-      'A result of 12 bytes does not fit in the result cache. Increase "maxBytes", which is now 10.',
+      'A result of 12 bytes does not fit in the result cache. Increase "maxBytes", which is currently 10.',
     );
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });

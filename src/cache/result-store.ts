@@ -133,7 +133,7 @@ export class LimitedStore {
     const bytes = countBytes(text);
     if (bytes > maxBytes)
       throw new Error(
-        `A result of ${bytes} bytes does not fit in the result cache. Increase "maxBytes", which is now ${maxBytes}.`,
+        `A result of ${bytes} bytes does not fit in the result cache. Increase "maxBytes", which is currently ${maxBytes}.`,
       );
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());

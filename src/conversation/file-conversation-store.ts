@@ -43,7 +43,7 @@ export interface FileConversationStoreOptions {
  * const store = fileConversationStore("/var/lib/chat");
  */
 export function fileConversationStore(directory: string, options: FileConversationStoreOptions = {}): BuiltInConversationStore {
-  if (!isFilled(directory)) throw invalidOption("directory", "the path of a directory", directory);
+  if (!isFilled(directory)) throw invalidOption("directory", "the path to a directory", directory);
   checkFields("options", options, { fsync: is.flag });
   const root = resolve(directory);
   const { fsync } = options;

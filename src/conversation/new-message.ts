@@ -12,7 +12,7 @@ function refuseMessage(message: unknown): LoopError<"invalid-option"> {
 }
 
 const messageCheck: Check = [
-  'a non-blank string, or a non-empty message with the role "user"',
+  'a non-blank string or a non-empty message with the role "user"',
   () => false,
   (message) => {
     if (!isRecord(message)) return undefined;

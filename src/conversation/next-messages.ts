@@ -89,7 +89,7 @@ export function refuseKnown(messages: readonly Message[], given: UserMessage): "
 function answerLast({ messages, undelivered = [], handover }: History, denied: boolean): NextMessages {
   const all: readonly Message[] = [...settleWaiting(messages, denied), ...undelivered];
   const last = all.findLastIndex(({ role }) => role === "user");
-  if (last < 0) throw invalidOption("regenerate", "omitted, because the conversation has no user message yet", true);
+  if (last < 0) throw invalidOption("regenerate", "omitted because the conversation has no user message yet", true);
   return cutTo(handover, all.slice(0, last + 1));
 }
 

@@ -95,7 +95,7 @@ export function postgresConversationStore(
   pool: PostgresPool,
   options: PostgresConversationStoreOptions = {},
 ): BuiltInConversationStore {
-  if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a Pool from the package "pg"', pool);
+  if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a Pool from the "pg" package', pool);
   checkFields("options", options, { leaseMs: { min: 100, max: maxTimerMs, infinite: false } });
   const { leaseMs = 30_000 } = options;
   let migrated: Promise<unknown> | undefined;

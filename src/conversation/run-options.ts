@@ -54,14 +54,14 @@ const ownedUnlessResumed: readonly OwnedOption[] = ["answers", "resume"];
 function checkRun(options: object, resumes: boolean): void {
   for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
     const value: unknown = Reflect.get(options, name);
-    if (value !== undefined) throw invalidOption(name, `omitted, because ${reasons[name]}`, value);
+    if (value !== undefined) throw invalidOption(name, `omitted because ${reasons[name]}`, value);
   }
   checkOptions({ ...options, messages: [{ role: "user", content: "" }] });
 }
 
 const reasons: { readonly [Name in OwnedOption]: string } = {
-  messages: "the conversation has them",
-  runId: "the conversation makes one for each run",
+  messages: "the conversation provides them",
+  runId: "the conversation creates one for each run",
   journal: 'the conversation has the option "journal"',
   answers: 'only "resume" accepts them',
   resume: 'only "resume" accepts it',

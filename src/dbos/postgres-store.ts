@@ -141,7 +141,7 @@ export class PostgresStore implements DurableStore {
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
-        `The tables in the schema "turnwright" are at version ${version}, but this process uses a turnwright that supports version ${schemaVersion}. Update its turnwright package.`,
+        `The tables in the schema "turnwright" are at version ${version}, but this process uses a release of turnwright that supports version ${schemaVersion}. Update the package.`,
       );
   }
 

@@ -58,8 +58,8 @@ interface Planned<Case extends EvalCase> {
 
 function refuseResume({ resume, directory, replay }: Options): void {
   if (resume !== true) return;
-  if (replay !== undefined) throw invalidOption("resume", "false, because a replay always starts from the beginning", resume);
-  if (directory === false) throw invalidOption("resume", 'false, because the option "directory" is false', resume);
+  if (replay !== undefined) throw invalidOption("resume", "false because a replay always starts from the beginning", resume);
+  if (directory === false) throw invalidOption("resume", 'false because the option "directory" is false', resume);
 }
 
 /** Clears the folder, or lets the plans continue from the trials of earlier processes. Returns those trials. */
@@ -145,7 +145,7 @@ async function keptTrials({ replay, directory, name }: Options): Promise<readonl
   const { directory: from, trials } = replay === true ? ({} as EvalReplay) : replay;
   const root = from ?? (directory === false ? undefined : rootOf(directory, name));
   if (root === undefined)
-    throw invalidOption("replay.directory", 'a folder with kept trials, because the option "directory" is false', from);
+    throw invalidOption("replay.directory", 'a folder with kept trials because the option "directory" is false', from);
   const found = await findTrials(from === undefined ? join(root, "cases") : from);
   const missing = trials?.find((id) => !found.some((trial) => trial.id === id));
   if (missing !== undefined || found.length === 0)
@@ -174,7 +174,7 @@ async function chooseCases<Case extends EvalCase>(
   if (unknown !== undefined)
     throw invalidOption(
       kept === undefined ? "only" : "replay",
-      `one of the case ids of the evaluation: ${all.map(({ id }) => id).join(", ")}`,
+      `one of the evaluation's case ids: ${all.map(({ id }) => id).join(", ")}`,
       unknown,
     );
   const chosen = all.filter(

@@ -296,7 +296,7 @@ export const optionChecks: FieldChecks<EvalOptions> = {
     (value) => typeof value === "boolean" || (share(value) && Number(value) >= 0.5),
   ],
   limits: limitChecks,
-  directory: ["the path of a folder, or false", (value) => value === false || (typeof value === "string" && value !== "")],
+  directory: ["the path to a folder, or false", (value) => value === false || (typeof value === "string" && value !== "")],
   keep: ["failed", "all"],
   only: is.texts,
   model: is.name,
@@ -349,12 +349,12 @@ export async function casesOf<Case extends EvalCase>({
   cases,
 }: Pick<Evaluation<Case>, "name" | "cases">): Promise<readonly Case[]> {
   const list: unknown = typeof cases === "function" ? await cases() : cases;
-  const wanted = (expected: string): string => `${expected} in the evaluation ${quote(name)}`;
-  if (!Array.isArray(list) || list.length === 0) throw invalidOption("cases", wanted("at least one case"), list);
+  const wanted = (expected: string): string => `${expected} (evaluation ${quote(name)})`;
+  if (!Array.isArray(list) || list.length === 0) throw invalidOption("cases", wanted("a non-empty array of cases"), list);
   const ids = new Set<string>();
   for (const [index, item] of list.entries()) {
     const id = isRecord(item) ? item["id"] : undefined;
-    const problem = typeof id !== "string" || id === "" ? "a name for the case" : "a name that no other case has";
+    const problem = typeof id !== "string" || id === "" ? "a non-empty string" : "an id that no other case uses";
     if (typeof id !== "string" || id === "" || ids.has(id)) throw invalidOption(`cases[${index}].id`, wanted(problem), id);
     ids.add(id);
   }

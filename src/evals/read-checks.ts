@@ -32,7 +32,7 @@ export async function readChecks(work: () => EvalChecks | PromiseLike<EvalChecks
   if (!isRecord(checks)) throw wrongCheck(only, checks);
   const entries = Object.entries(checks);
   if (entries.length === 0)
-    throw new TypeError('The function "check" has returned an object without checks. Return nothing, or at least one check.');
+    throw new TypeError('The function "check" returned an object without checks. Return at least one check, or return nothing.');
   const found = entries.map(([name, given]) => ({ check: readCheck(redactSecrets(name), given), given }));
   const hard = found.filter(({ check }) => isHard(check));
   if (hard.length > 0 && hard.every(({ given }) => isJudged(given)))

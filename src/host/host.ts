@@ -120,7 +120,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     const { store } = this.#settings;
     const list = store.list?.bind(store);
     if (list === undefined)
-      throw invalidOption("store.list", "a function, because the host lists conversations with it", undefined);
+      throw invalidOption("store.list", "a function because the host uses it to list conversations", undefined);
     return (async function* () {
       yield* list();
     })();

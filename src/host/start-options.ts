@@ -54,15 +54,14 @@ export function readMessage(options: {
 /** Rejects `prompt`, which is an option in `generateWithTools` and other libraries. The error names the option to use instead. */
 function refusePrompt(options: object): void {
   const { prompt }: { readonly prompt?: unknown } = options;
-  if (prompt !== undefined) throw invalidOption("prompt", 'omitted, because a host expects the text in "message"', prompt);
+  if (prompt !== undefined) throw invalidOption("prompt", 'omitted because a host expects the text in "message"', prompt);
 }
 
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {
   checkOptions(options);
-  if ("message" in options)
-    throw invalidOption("message", 'omitted, because only "start" accepts a new message', options.message);
+  if ("message" in options) throw invalidOption("message", 'omitted because only "start" accepts a new message', options.message);
   if ("messages" in options)
-    throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
+    throw invalidOption("messages", "omitted because a resumed run continues with its own messages", options.messages);
   const { stopWhenUnread, whenBusy, ...loop } = options;
   checkField("whenBusy", whenBusy, ["refuse", "queue"]);
   return { loop, stopWhenUnread, whenBusy };
@@ -74,6 +73,6 @@ function checkOptions(options: object): void {
   checkField("stopWhenUnread", stopWhenUnread, is.flag);
   for (const name of owned) {
     const value = (options as Partial<LoopOptions>)[name];
-    if (value !== undefined) throw invalidOption(name, "omitted, because the host sets it", value);
+    if (value !== undefined) throw invalidOption(name, "omitted because the host sets it", value);
   }
 }

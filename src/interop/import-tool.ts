@@ -162,7 +162,7 @@ export function importTools(
 ): readonly ExecutableTool<unknown>[] {
   const given: unknown = tools;
   if (!Array.isArray(given) && !hasNames(given))
-    throw invalidOption("tools", "an array of tools, or an object that maps names to tools", given);
+    throw invalidOption("tools", "an array of tools or an object that maps names to tools", given);
   const named = Array.isArray(tools)
     ? tools.map((tool: object): readonly [unknown, object] => [Reflect.get(Object(tool), "name"), tool])
     : Object.entries(tools);

@@ -18,9 +18,9 @@ import { writeWhole } from "./named-files.ts";
  * const journal = withBlobs(fileJournal("runs/order-7.jsonl"), { store: fileBlobStore("runs/blobs") });
  */
 export function fileBlobStore(folder: string): BlobStore {
-  if (!isFilled(folder)) throw invalidOption("folder", "the path of a folder", folder);
+  if (!isFilled(folder)) throw invalidOption("folder", "the path to a folder", folder);
   const pathOf = (id: string): string => {
-    if (!isBlobId(id)) throw invalidOption("id", "64 hexadecimal digits", id);
+    if (!isBlobId(id)) throw invalidOption("id", "a string of 64 hexadecimal digits", id);
     return join(folder, id);
   };
   return {

@@ -41,9 +41,8 @@ export function answerElicitations(client: McpClient, report: (error: unknown) =
   try {
     return onElicitation(client, answer);
   } catch (cause) {
-    const received = `refused by the client (${toPlainError(cause).message})`;
-    const expected = 'false, or used with a client that has the capability "elicitation"';
-    throw new LoopError("invalid-option", { option: "elicitation", expected, received }, { cause });
+    const expected = `false unless the client has the capability "elicitation" (${toPlainError(cause).message})`;
+    throw new LoopError("invalid-option", { option: "elicitation", expected, received: "true" }, { cause });
   }
 }
 

@@ -312,7 +312,7 @@ export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, elicitation = false } = options;
   const { onError, reconnect } = options;
   if (!isConnected(client)) {
-    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "not connected" });
+    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "a client without a connection" });
   }
   return { client, prefix, annotations, traits, meta, listChanged, elicitation, onError, reconnect };
 }

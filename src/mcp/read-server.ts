@@ -68,7 +68,7 @@ function readPage(page: unknown, report: (error: unknown) => void): McpToolPage 
   const valid = tools.filter((tool: unknown): tool is McpTool => {
     if (isTool(tool)) return true;
     const toolName = textOf(recordOf(tool).name);
-    report(new LoopError("invalid-schema", { toolName, problem: "is not the schema of an object" }));
+    report(new LoopError("invalid-schema", { toolName, problem: "does not describe an object" }));
     return false;
   });
   return { tools: valid.map(readTool), nextCursor: textOrNone(nextCursor) };
@@ -122,7 +122,8 @@ function isAbsent(value: unknown): boolean {
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;
-  if (structuredContent === undefined) throw new Error(`Tool ${name} has an output schema but did not return structured content`);
+  if (structuredContent === undefined)
+    throw new Error(`The tool "${name}" has an output schema, but did not return structured content.`);
   const made = compileForeignSchema(outputSchema as JsonSchema);
   const judged = "judge" in made ? made.judge(structuredContent) : { unchecked: made.problem };
   if (!("issues" in judged) || judged.issues.length === 0) return;

@@ -31,7 +31,7 @@ export interface GenaiContextWindowOptions {
   readonly model?: string | undefined;
 }
 
-const providerCheck: Check = ["a provider from the catalog of @pydantic/genai-prices", isFilled];
+const providerCheck: Check = ["a provider in the @pydantic/genai-prices catalog", isFilled];
 
 const modelCheck: Check = ["the name of a model", isFilled];
 

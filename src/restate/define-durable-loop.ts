@@ -60,7 +60,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   return {
     ...worker.ports,
     async start(id, input) {
-      if (id === "." || id === "..") throw invalidOption("id", 'a string other than "." and ".."', id);
+      if (id === "." || id === "..") throw invalidOption("id", 'a string other than "." or ".."', id);
       return store.start(id, loop, input);
     },
     async find(id) {

@@ -164,7 +164,11 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   const settings: Settings = settle<WorkerOptions, Defaulted>(options, defaults);
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
-    throw invalidOption("name", "a letter followed by letters, digits, dots, hyphens or underscores", name);
+    throw invalidOption(
+      "name",
+      "a name that starts with a letter and contains only letters, digits, dots, hyphens and underscores",
+      name,
+    );
   const worker = await here.launch(() => new WorkerProcess(settings));
   return { id: worker.id, stop: () => worker.stop() };
 }

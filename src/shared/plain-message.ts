@@ -1,7 +1,7 @@
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../core/types/message.ts";
 
 /**
- * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
+ * The content of a message that any model can read. Reasoning is omitted because a service rejects reasoning without its
  * signature, and a different model cannot use it.
  */
 export interface PlainMessage {

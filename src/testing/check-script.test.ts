@@ -16,27 +16,27 @@ describe("createMockProvider", () => {
     [
       "a message that is a string",
       [text("a"), "Hi."],
-      'The script of the mock provider is invalid: message 1 is a string. Write text("...") for text from the model.',
+      `The mock provider's script is invalid: message 1 is a string. Write text("...") for text from the model.`,
     ],
     [
       "a transcript message as a mock message",
       [{ role: "assistant", content: "Hi." }],
-      'The script of the mock provider is invalid: message 0 is a message. Write text("...") for text from the model, and toolCall(name, args) for a call.',
+      `The mock provider's script is invalid: message 0 is a message. Write text("...") for text from the model, and toolCall(name, args) for a call.`,
     ],
     [
       "a content part as a mock part",
       [[text("a"), { type: "text", text: "Hi." }]],
-      "The script of the mock provider is invalid: part 1 of message 0 is a chunk or a content part. Wrap a chunk in chunk(...), or use text().",
+      "The mock provider's script is invalid: part 1 of message 0 is a chunk or a content part. Wrap a chunk in chunk(...), or use text().",
     ],
     [
       "an array inside a message",
       [[[text("a")]]],
-      "The script of the mock provider is invalid: part 0 of message 0 is an array inside a message. Write a message as one part, or as one array of parts.",
+      "The mock provider's script is invalid: part 0 of message 0 is an array inside a message. Write a message as one part, or as one array of parts.",
     ],
     [
       "an unknown part",
       [{ kind: "say", text: "Hi." }],
-      'The script of the mock provider is invalid: message 0 is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing".',
+      `The mock provider's script is invalid: message 0 is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing".`,
     ],
   ])("rejects %s", ([, script, message]) => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
@@ -46,9 +46,7 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
     const request = { messages: [], tools: [], iteration: 0 };
-    expect(() => provider.stream(request, {} as never)).toThrow(
-      "The script of the mock provider is invalid: message 0 is a string.",
-    );
+    expect(() => provider.stream(request, {} as never)).toThrow("The mock provider's script is invalid: message 0 is a string.");
   });
 
   it("accepts empty scripts, empty messages and functions", () => {

@@ -24,7 +24,7 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
     );
   }
   if (cache.requests === 0) {
-    throw new Error("No provider in this run reported its requests. Call `call.sending` in the `stream` method of the provider.");
+    throw new Error("No provider in this run reported its requests. Call `call.sending` in the provider's `stream` method.");
   }
   if (cache.prefixBytes === 0) throw new Error(nothingCompared(cache.requests));
   if (cache.share >= share) return;

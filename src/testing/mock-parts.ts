@@ -41,7 +41,7 @@ export function checkMockMessage(message: unknown, index: number): asserts messa
   for (const [place, part] of parts.entries()) {
     if (isPart(part)) continue;
     const where = Array.isArray(message) ? `part ${place} of message ${index}` : `message ${index}`;
-    throw new TypeError(`The script of the mock provider is invalid: ${where} ${describeMisuse(part)}.`);
+    throw new TypeError(`The mock provider's script is invalid: ${where} ${describeMisuse(part)}.`);
   }
 }
 

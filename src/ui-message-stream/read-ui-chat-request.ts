@@ -138,7 +138,8 @@ function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | u
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
   const id = readId(fields.id, "id of an approval");
-  if (id === undefined) throw new RequestError(400, "A part in the last message answers an approval but has no approval id.");
+  if (id === undefined)
+    throw new RequestError(400, "A part in the last message answers an approval request but has no approval id.");
   if (fields.approved === true) return [[id, { kind: "approve" }]];
   return [[id, isText(fields.reason) ? { kind: "deny", reason: fields.reason } : { kind: "deny" }]];
 }

@@ -108,7 +108,7 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
 type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
 
 async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
-  const toError = (): Error => new RequestError(408, `The request body took longer than ${bodyMs} ms.`);
+  const toError = (): Error => new RequestError(408, `The request body took longer than ${bodyMs} ms to arrive.`);
   try {
     return await withinTime(readAll(pieces, maxBytes), { ms: bodyMs, clock, toError });
   } catch (error) {

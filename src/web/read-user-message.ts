@@ -78,7 +78,7 @@ export function readNeeded(value: unknown, field: string): string {
 export function readChatBody(body: unknown): UnknownRecord & { readonly messages: readonly unknown[] } {
   if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The request body is not an object.");
   const { messages } = body;
-  if (!Array.isArray(messages)) throw new RequestError(400, 'The request body has no array "messages".');
+  if (!Array.isArray(messages)) throw new RequestError(400, 'The request body has no "messages" array.');
   return { ...body, messages };
 }
 

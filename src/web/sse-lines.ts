@@ -183,7 +183,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
         controller.enqueue(piece);
         onRead = lines.watchReader(() => {
           lines.leave();
-          controller.error(new Error("The response was closed, because the page did not read it."));
+          controller.error(new Error("The response was closed because the page did not read it."));
         });
       },
       cancel: () => {

@@ -385,13 +385,13 @@ describe("turnwright eval", () => {
       "a case without an id",
       ["no-id.mjs"],
       1,
-      'no-id.mjs: Option "cases[0].id" is undefined, but must be a name for the case in the evaluation "no id"',
+      'no-id.mjs: Option "cases[0].id" is undefined, but must be a non-empty string (evaluation "no id")',
     ],
     [
       "an empty list of cases",
       ["no-cases.mjs"],
       1,
-      'no-cases.mjs: Option "cases" is an array of 0 items, but must be at least one case in the evaluation "no cases"',
+      'no-cases.mjs: Option "cases" is an array of 0 items, but must be a non-empty array of cases (evaluation "no cases")',
     ],
     ["a missing check", ["no-check.mjs"], 1, 'no-check.mjs: Option "evaluation.check" is undefined, but must be a function.'],
     [

@@ -12,7 +12,7 @@ describe("a run's options", () => {
     ["a misspelled hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
     ["a hook that is not a function", named("a", { call: true }), /"middleware\[0\].call" is .*, but must be a function/],
     ["a middleware without a name", named(undefined), /"middleware\[0\].name" is .*, but must be a name/],
-    ["two middleware with the same name", { middleware: [{ name: "a" }, { name: "a" }] }, "a name that no other middleware has"],
+    ["two middleware with the same name", { middleware: [{ name: "a" }, { name: "a" }] }, "a name that no other middleware uses"],
     ["invalid hooks returned by begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
     [
       "a middleware that is not an object",

@@ -186,6 +186,6 @@ describe("a durable loop", () => {
   it("rejects a name that another loop in the process already has", () => {
     const again = () =>
       defineDurableLoop({ name: "other", options: () => ({ provider: createMockProvider(() => text("")), messages: [] }) });
-    expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop in this process has/);
+    expect(again).toThrow(/Option "name" is .*, but must be a name that no other durable loop in this process uses/);
   });
 });

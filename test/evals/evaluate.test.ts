@@ -370,9 +370,9 @@ describe("evaluate", () => {
   });
 
   it.each([
-    ["cases", { cases: [] }, /"cases" is .*, but must be at least one case/],
-    ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" is .*, but must be a name that no other case has/],
-    ["only", { only: ["b"] }, /"only" is .*, but must be one of the case ids of the evaluation: refund/],
+    ["cases", { cases: [] }, /"cases" is .*, but must be a non-empty array of cases/],
+    ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" is .*, but must be an id that no other case uses/],
+    ["only", { only: ["b"] }, /"only" is .*, but must be one of the evaluation's case ids: refund/],
     ["an empty list of cases", { only: [] }, /"only" is .*, but must be an array with at least one case that can run/],
     [
       "a replay without trials",
@@ -388,7 +388,7 @@ describe("evaluate", () => {
 
   it.each([
     ["a string as the check result", () => "yes", /The check "check" is .*, but must be a boolean, a score/],
-    ["an object without checks", () => ({}), /The function "check" has returned an object without checks/],
+    ["an object without checks", () => ({}), /The function "check" returned an object without checks/],
     ["a score above 1", () => ({ good: 2 }), /The check "good" is 2, but must be a score from 0 to 1/],
   ])("reports %s as an error", async (_name, check, message) => {
     const { evaluation } = refunds([], { directory: false });

@@ -162,8 +162,8 @@ describe("the `resume` option of evaluate", () => {
   });
 
   it.for<[name: string, options: EvalOptions, cause: RegExp]>([
-    ["without files", { directory: false }, /"resume" is true, but must be false, because the option "directory" is false/],
-    ["for a replay", { replay: true }, /"resume" is true, but must be false, because a replay always starts from the beginning/],
+    ["without files", { directory: false }, /"resume" is true, but must be false because the option "directory" is false/],
+    ["for a replay", { replay: true }, /"resume" is true, but must be false because a replay always starts from the beginning/],
   ])("is refused %s", async ([, options, cause]) => {
     const directory = makeFolder();
     await evaluate(agent([]), { directory, keep: "all" });

@@ -21,7 +21,7 @@ describe("a run with createHandoffs", () => {
     const run = (tools: readonly (typeof shared)[]) =>
       runToolLoop({ provider, messages, tools: [...tools, ...agents.tools], middleware: [agents] });
     await expect(run([shared])).rejects.toThrow(
-      'Option "agents.a.tools" is an array with "get_tiem", which is not in "tools", but must be an array of tools, or of names from the "tools" of the run.',
+      `Option "agents.a.tools" is an array with the unknown name "get_tiem", but must be an array of tools or names of the run's tools.`,
     );
   });
 

@@ -70,7 +70,7 @@ describe("host.start()", () => {
     const { host, clock, id } = createStage();
     const { provider } = playing([text("One.")], clock);
     const started = host.start(id, { provider, clock, prompt: "Hello." } as never);
-    await expect(started).rejects.toThrow(/"prompt" is .*, but must be omitted, because a host expects the text in "message"/);
+    await expect(started).rejects.toThrow(/"prompt" is .*, but must be omitted because a host expects the text in "message"/);
   });
 
   it.for<[string, unknown]>([

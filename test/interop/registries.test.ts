@@ -150,7 +150,7 @@ describe("mergeRegistries", () => {
     ["an incomplete registry", { definitions: () => [] }],
   ])("rejects %s as a source", ([, source]) => {
     expect(codeOf(() => mergeRegistries([two], source as never))).toMatch(
-      /^invalid-option: Option "mergeRegistries\[1\]" is .*, but must be an array of tools, or a registry/,
+      /^invalid-option: Option "mergeRegistries\[1\]" is .*, but must be an array of tools or a registry/,
     );
   });
 });

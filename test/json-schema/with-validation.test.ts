@@ -167,7 +167,7 @@ describe("withValidation: a schema that cannot be checked", () => {
 
 it("withValidation: rejects a value that is neither an array of tools nor a registry", () => {
   expect(() => withValidation(undefined as never)).toThrow(
-    /Option "withValidation" is .*, but must be an array of tools, or a registry/,
+    /Option "withValidation" is .*, but must be an array of tools or a registry/,
   );
 });
 

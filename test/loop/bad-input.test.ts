@@ -120,7 +120,7 @@ describe("runToolLoop options", () => {
     [
       "a cacher without its tool",
       { middleware: [processResults({ cacher: createResultCache().cacher })] },
-      'Option "tools" is an array without the tool "read_part", but must be an array with it, because the "cacher"',
+      'Option "tools" is an array without the tool "read_part", but must be an array that includes it because processResults',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
     ["a misspelled hook", { middleware: [{ name: "own", requests: () => 1 }] }, '.request"?'],

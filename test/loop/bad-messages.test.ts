@@ -92,7 +92,7 @@ describe("the messages option", () => {
     [
       "contents",
       { role: "user", contents: "a" },
-      'Message 0 must have a string or an array of content parts as "content". It has an unknown field "contents". Did you mean "content"?',
+      'Message 0 has invalid "content": it must be a string or an array of content parts. It has an unknown field "contents". Did you mean "content"?',
     ],
     [
       "toolcallId",

@@ -307,7 +307,7 @@ describe("the `stream` hook", () => {
 
 it("a run with an eager tool needs eagerTools()", async () => {
   await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow(
-    "an array without eagerTools(), but must be an array with it",
+    "an array without eagerTools(), but must be an array that includes it",
   );
 });
 

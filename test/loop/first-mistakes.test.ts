@@ -146,12 +146,12 @@ describe("a message in a different format", () => {
     [
       "from useChat",
       { id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] },
-      'is a message of useChat, but must be a non-blank string, or a non-empty message with the role "user". Write: the "message" that',
+      'is a message of useChat, but must be a non-blank string or a non-empty message with the role "user". Write: the "message" that',
     ],
     [
       "without a role",
       { content: "Hi." },
-      'is an object without a role, but must be a non-blank string, or a non-empty message with the role "user". Write: { role: "user", content }.',
+      'is an object without a role, but must be a non-blank string or a non-empty message with the role "user". Write: { role: "user", content }.',
     ],
     ["from the model", { role: "assistant", content: "Hi." }, "is an object, but must be a non-blank string"],
   ])("%s is refused by a host and a conversation, with the same advice", async ([, message, received]) => {
@@ -197,7 +197,7 @@ describe("the error message", () => {
   it("for host.resume with a message says that only start accepts messages", async () => {
     const options = { provider: createMockProvider([]), message: "Hi." };
     await expect(createRunHost().resume("a", options as never)).rejects.toThrow(
-      /Option "message" is .*, but must be omitted, because only/,
+      /Option "message" is .*, but must be omitted because only/,
     );
   });
 

@@ -13,7 +13,7 @@ const refusalOf = (use: () => unknown): unknown => {
   }
 };
 const onlyDurable = (verb: string): readonly [string, string] => {
-  const said = `Error: Only a tool with "durable: true" can use context.${verb}. Add it to the tool "t".`;
+  const said = `Error: The tool "t" needs "durable: true" to use context.${verb}.`;
   return [said, said];
 };
 

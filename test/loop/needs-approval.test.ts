@@ -118,7 +118,7 @@ describe("needsApproval", () => {
 it("a run with a needsApproval function needs approve()", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: dear })];
   await expect(play([], { tools }).result).rejects.toThrow(
-    'is an array without approve(), but must be an array with it, because the tool "pay" has a function as "needsApproval"',
+    'is an array without approve(), but must be an array that includes it because the tool "pay" has a function as "needsApproval"',
   );
 });
 

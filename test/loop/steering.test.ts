@@ -254,7 +254,7 @@ it.for<[what: string, message: unknown]>([
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);
     expect(call).toThrow(
-      new RegExp(`Option "control.${verb}" is .*, but must be a non-blank string, or a message with the role "user"`),
+      new RegExp(`Option "control.${verb}" is .*, but must be a non-blank string or a message with the role "user"`),
     );
     try {
       call();

@@ -221,12 +221,12 @@ it("the output of a nested run with structuredOutput is its agent tool's result"
 it.for<
   [title: string, option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]
 >([
-  ["a missing schema", "schema", {}, "is undefined, but must be a Standard Schema, such as a zod schema"],
+  ["a missing schema", "schema", {}, "is undefined, but must be a Standard Schema, such as a Zod schema"],
   [
     "a JSON Schema as the schema",
     "schema",
     { schema: { type: "object" } },
-    "is an object, but must be a Standard Schema, such as a zod schema",
+    "is an object, but must be a Standard Schema, such as a Zod schema",
   ],
   [
     "a negative maxRetries",

@@ -25,7 +25,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(errors).toMatchObject([
       {
         code: "invalid-schema",
-        message: expect.stringMatching(/^The input schema of tool "odd" is not the schema of an object/),
+        message: expect.stringMatching(/^The input schema of tool "odd" does not describe an object/),
       },
     ]);
   });

@@ -189,9 +189,7 @@ describe("strictService", () => {
 
   it("throws a TypeError for an invalid message in the script", () => {
     expect(() => strictService("mistral", { answers: ["Hi" as unknown as MockMessage] })).toThrow(
-      new TypeError(
-        'The script of the mock provider is invalid: message 0 is a string. Write text("...") for text from the model.',
-      ),
+      new TypeError(`The mock provider's script is invalid: message 0 is a string. Write text("...") for text from the model.`),
     );
   });
 

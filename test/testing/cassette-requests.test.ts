@@ -113,11 +113,11 @@ describe("replayFrom", () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe(
-      "The cassette contains this request 2 times, but it was sent once more. Record the run again.",
+      "The cassette contains this request 2 times, but it was sent again. Record the run again.",
     );
     await play(provider, ask("a"));
     expect(await complaintOf(provider, ask("a"))).toBe(
-      "The cassette contains this request once, but it was sent once more. Record the run again.",
+      "The cassette contains this request once, but it was sent again. Record the run again.",
     );
     expect(await complaintOf(provider, ask("c"))).toBe(
       "The cassette contains 3 requests, but more requests were sent. Record the run again.",

@@ -270,7 +270,5 @@ it("createHandoffs: keeps the types of its tools and the names of its agents", (
     }
   });
   // @ts-expect-error No agent has this name.
-  expect(() => createHandoffs({ start: "a", agents: { a: { description: "", handoffs: ["b"] } } })).toThrow(
-    "which is not an agent",
-  );
+  expect(() => createHandoffs({ start: "a", agents: { a: { description: "", handoffs: ["b"] } } })).toThrow("the unknown agent");
 });

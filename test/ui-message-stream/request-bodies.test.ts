@@ -68,7 +68,7 @@ describe.each<[name: string, read: Read]>([
     expect(seen).toEqual([]);
     await clock.advance(1);
     await refused;
-    expect(seen).toMatchObject([{ status: 408, message: `The request body took longer than ${ms} ms.` }]);
+    expect(seen).toMatchObject([{ status: 408, message: `The request body took longer than ${ms} ms to arrive.` }]);
     expect([isCancelled(), clock.pending]).toEqual([true, 0]);
   });
 
@@ -118,7 +118,7 @@ describe.each<[name: string, read: Read]>([
     });
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
-    expect(answer.toString()).toContain("408 The request body took longer than 30000 ms.");
+    expect(answer.toString()).toContain("408 The request body took longer than 30000 ms to arrive.");
   });
 
   it.each<{ name: string; toSource: (body: object) => string | object }>([

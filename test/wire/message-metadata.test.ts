@@ -98,5 +98,5 @@ it.for<[what: string, metadata: unknown]>([
     messages: [{ role: "user", content: "Hi." }, asked],
   });
   await expect(run).rejects.toMatchObject({ code: "invalid-messages", details: { index: 1 } });
-  await expect(run).rejects.toThrow('has "metadata" that is not an object of plain data');
+  await expect(run).rejects.toThrow('has invalid "metadata": it must be a plain JSON object');
 });

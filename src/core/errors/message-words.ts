@@ -19,12 +19,12 @@ const words: { readonly [Problem in MessageProblem]: string } = {
     'has a result without a call in the previous message, or two results for one call. Remove extra results, for example with "repairMessages"',
   "missing-result": `has no result for a call in the previous message. ${repair}`,
   "missing-results": `has calls without results in the next message. ${repair}`,
-  role: 'must have the role "user", "assistant" or "tool"',
-  id: 'must have a non-empty string as "id"',
-  "user-content": 'must have a string or an array of content parts as "content"',
-  "assistant-content": 'must have an array of text, reasoning and tool-call parts as "content"',
-  results: 'must have an array of tool results as "results"',
-  metadata: 'has "metadata" that is not an object of plain data',
+  role: 'has an invalid "role": it must be "user", "assistant" or "tool"',
+  id: 'has an invalid "id": it must be a non-empty string',
+  "user-content": 'has invalid "content": it must be a string or an array of content parts',
+  "assistant-content": 'has invalid "content": it must be an array of text, reasoning and tool-call parts',
+  results: 'has invalid "results": it must be an array of tool results',
+  metadata: 'has invalid "metadata": it must be a plain JSON object',
 };
 
 function isContentPart(part: unknown): part is ContentPart {

@@ -29,7 +29,7 @@ type AskingContext = Pick<ToolContext, "runId" | "callId" | "name" | "iteration"
 
 type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefined };
 
-const schemaCheck: Check = ["a Standard Schema, such as a zod schema", isStandardSchema];
+const schemaCheck: Check = ["a Standard Schema, such as a Zod schema", isStandardSchema];
 
 const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
   question: ["a non-blank string", isFilled, undefined, true],
@@ -76,9 +76,7 @@ async function askPerson(context: AskingContext, fields: AskedFields): Promise<u
   const read = readerOf(schema);
   if (inside !== undefined && isLive) return resultOf(await askLive(context, inside, { asked, fromPage, read }));
   if (inside !== undefined && !isDurable(inside.run, context.name))
-    throw new Error(
-      `Only a tool with "durable: true" can use ask without "wait: true". Add "durable: true" to the tool ${quote(context.name)}.`,
-    );
+    throw new Error(`The tool ${quote(context.name)} needs "durable: true" to use ask without "wait: true".`);
   const reader: StandardSchema<unknown, Read> = {
     "~standard": { version: 1, vendor: "turnwright", validate: async (given) => ({ value: await read(given) }) },
   };

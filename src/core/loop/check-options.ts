@@ -120,7 +120,7 @@ export function checkTraits(tools: readonly ToolDefinition[], middleware: readon
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
     if (tool === undefined || middleware.some(isMet)) continue;
     const has = value === "function" ? `a function as "${trait}"` : `"${trait}"`;
-    const expected = `an array with it, because the tool "${tool.name}" has ${has}`;
+    const expected = `an array that includes it because the tool "${tool.name}" has ${has}`;
     throw new LoopError("invalid-option", { option: "middleware", expected, received: `an array without ${write}` });
   }
 }
@@ -140,7 +140,7 @@ function checkMiddleware(middleware: readonly unknown[]): void {
     if (one === false || one === undefined) continue;
     checkKnown(`middleware[${index}]`, one);
     const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
-    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, "a name that no other middleware has", name);
+    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, "a name that no other middleware uses", name);
     names.add(name);
   }
   checkOrder(listMiddleware(middleware as MiddlewareList));

@@ -34,7 +34,7 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
   const claim = control === undefined ? undefined : claims.get(control);
   if (control !== undefined && claim === undefined) {
-    const expected = "a control made by createLoopControl";
+    const expected = "a control from createLoopControl";
     throw new LoopError("invalid-option", { option: "control", expected, received: "an object" });
   }
   const held = claim?.(scope, limits.maxInterrupts);

@@ -125,7 +125,7 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
 /** Creates one tool for each definition, so that the definitions are checked like any other tools. */
 function toTools(executor: ToolExecutor): readonly Tool[] {
   if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
-    throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);
+    throw invalidOption("toolExecutor", 'an object with a "definitions" array and an "execute" function', executor);
   }
   if (!isFunction(executor.execute)) throw invalidOption("toolExecutor.execute", "a function", executor.execute);
   const definitions: readonly ToolDefinition[] = executor.definitions;

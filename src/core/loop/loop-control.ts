@@ -164,7 +164,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   if (copy !== undefined && copy.content !== "") return copy;
   throw new LoopError("invalid-option", {
     option: `control.${verb}`,
-    expected: 'a non-blank string, or a message with the role "user"',
+    expected: 'a non-blank string or a message with the role "user"',
     received: describeValue(message),
   });
 }

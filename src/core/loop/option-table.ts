@@ -123,11 +123,11 @@ const decision: Check = [
 export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
   provider: needed(providerCheck),
   tools: [
-    "an array of tools, or a registry",
+    "an array of tools or a registry",
     (value) => Array.isArray(value) || has("definitions", "executeTool")(value),
     "tools",
   ],
-  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0, "messages", true],
+  messages: ["a non-empty array of messages", (value) => Array.isArray(value) && value.length > 0, "messages", true],
   system: is.text,
   modelSettings: modelSettingsChecks,
   toolChoice: toolChoiceCheck,
@@ -138,7 +138,7 @@ export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
   middleware: ["an array of middleware", Array.isArray],
   allowToolChange: is.fn,
   answers: { "*": decision },
-  control: ["a control made by createLoopControl", has("stop", "kill")],
+  control: ["a control from createLoopControl", has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
   events: ["an eventemitter3 emitter", isEmitter, "events"],
   journal: ["a journal", has("step", "read"), "journal"],

@@ -106,9 +106,7 @@ export class StepRecorder {
 
   #assertDurable(method: string): void {
     if (this.owner === undefined)
-      throw new Error(
-        `Only a tool with "durable: true" can use context.${method}. Add it to the tool "${activityOf(this).call?.name}".`,
-      );
+      throw new Error(`The tool "${activityOf(this).call?.name}" needs "durable: true" to use context.${method}.`);
   }
 
   async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
@@ -153,7 +151,8 @@ export class StepRecorder {
     return (what, facts, options = {}) => {
       const activity = activityOf(this);
       const { run, path } = activity;
-      if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
+      if (!run.mayWait)
+        return Promise.reject(new Error("This nested run cannot wait for answers. Start it with defineAgentTool."));
       if (this.owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.owner });
       const id = run.path + activity.unique(path, "#");
       return activity.inCore(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));

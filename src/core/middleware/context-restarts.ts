@@ -139,7 +139,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
   try {
     const item = await at.step("stash", async () => {
       if (options.stash === undefined)
-        throw new Error('The tool result has a "pending_context_key", but contextRestarts() has no "stash".');
+        throw new Error('The tool result has a "pending_context_key", but contextRestarts() was created without a "stash".');
       const { stash } = options;
       const found = await askCaller(() => stash.take(key), { clock: run.clock, ms: run.timeouts.callbackMs, signal: at.signal });
       return found === undefined || found === null ? undefined : toJson(found);

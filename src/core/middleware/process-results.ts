@@ -50,7 +50,7 @@ export function processResults(given: ResultPipeline): Middleware {
 function checkTool(toolName: string | undefined, { options }: RunFacts): void {
   const tools = listTools(options);
   if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;
-  const expected = 'an array with it, because the "cacher" of processResults names it';
+  const expected = 'an array that includes it because processResults uses it as its "cacher"';
   throw new LoopError("invalid-option", { option: "tools", expected, received: `an array without the tool "${toolName}"` });
 }
 

@@ -124,27 +124,27 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "hasToolCall: rejects an empty list of names",
     () => hasToolCall([]),
-    'Option "hasToolCall" is an array of 0 items, but must be the name of a tool, or an array of at least one name.',
+    'Option "hasToolCall" is an array of 0 items, but must be a tool name or a non-empty array of tool names.',
   ],
   [
     "hasToolCall: rejects an empty name",
     () => hasToolCall(""),
-    'Option "hasToolCall" is "", but must be the name of a tool, or an array of at least one name.',
+    'Option "hasToolCall" is "", but must be a tool name or a non-empty array of tool names.',
   ],
   [
     "hasToolCall: rejects a name that is not a string",
     () => hasToolCall([7 as never]),
-    'Option "hasToolCall" is an array of 1 item, but must be the name of a tool, or an array of at least one name.',
+    'Option "hasToolCall" is an array of 1 item, but must be a tool name or a non-empty array of tool names.',
   ],
   [
     "textMatches: rejects an empty string",
     () => textMatches(""),
-    'Option "textMatches" is "", but must be a non-empty string, or a regular expression.',
+    'Option "textMatches" is "", but must be a non-empty string or a regular expression.',
   ],
   [
     "textMatches: rejects undefined",
     () => textMatches(undefined as never),
-    'Option "textMatches" is undefined, but must be a non-empty string, or a regular expression.',
+    'Option "textMatches" is undefined, but must be a non-empty string or a regular expression.',
   ],
 ])("%s", ([, make, message]) => {
   let error: unknown;

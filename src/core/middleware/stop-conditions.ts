@@ -25,7 +25,7 @@ export function iterationCountIs(iterations: number): StopCondition {
 export function hasToolCall(names: string | readonly string[]): StopCondition {
   const wanted: unknown[] = [names].flat();
   if (wanted.length === 0 || !wanted.every((name) => typeof name === "string" && name !== "")) {
-    throw invalidOption("hasToolCall", "the name of a tool, or an array of at least one name", names);
+    throw invalidOption("hasToolCall", "a tool name or a non-empty array of tool names", names);
   }
   return ({ response }) => response.calls.some(({ name, problem }) => problem === undefined && wanted.includes(name));
 }
@@ -66,7 +66,7 @@ export function textMatches(pattern: string | RegExp): StopCondition {
     };
   }
   if (typeof pattern === "string" && pattern !== "") return ({ response }) => response.text.includes(pattern);
-  throw invalidOption("textMatches", "a non-empty string, or a regular expression", pattern);
+  throw invalidOption("textMatches", "a non-empty string or a regular expression", pattern);
 }
 
 function checkCount(condition: string, value: unknown): void {

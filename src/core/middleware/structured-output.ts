@@ -41,7 +41,7 @@ export function structuredOutput<Output>(
   options: StructuredOutputOptions = {},
 ): StructuredOutput<Output> {
   if (!isStandardSchema(schema))
-    throw invalidOption("structuredOutput.schema", "a Standard Schema, such as a zod schema", schema);
+    throw invalidOption("structuredOutput.schema", "a Standard Schema, such as a Zod schema", schema);
   checkFields("structuredOutput", options, checks);
   const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";

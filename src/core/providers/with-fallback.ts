@@ -79,7 +79,7 @@ export function withFallback(providers: readonly Provider[], options: FallbackOp
 type Providers = readonly [Provider, ...Provider[]];
 
 function checkProviders(providers: unknown): Providers {
-  if (!isList(providers)) throw invalidOption("providers", "an array of at least one provider", providers);
+  if (!isList(providers)) throw invalidOption("providers", "a non-empty array of providers", providers);
   for (const [index, provider] of providers.entries()) assertProvider(`providers[${index}]`, provider);
   return providers;
 }

@@ -41,5 +41,5 @@ const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]
 /** Rejects waits whose kind is reserved for the loop. The loop reads the facts of these waits and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
-    throw invalidOption("The name of a wait", 'other than "approval", "result" and "question", which are reserved', what);
+    throw invalidOption("The name of a wait", 'a name other than "approval", "result" and "question", which are reserved', what);
 }

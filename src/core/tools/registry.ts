@@ -117,7 +117,7 @@ export function isToolRegistry(value: unknown): value is ToolRegistry {
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   const given: unknown = source;
   if (Array.isArray(given)) return createToolRegistry(given);
-  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools, or a registry", given);
+  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools or a registry", given);
   return given;
 }
 

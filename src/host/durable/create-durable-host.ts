@@ -171,7 +171,7 @@ class Conversations implements DurableHost {
     const { store, find, start } = this.#engineOf();
     if (!(await start(next.runId, JSON.stringify(run)))) {
       if ((await find(next.runId)) !== undefined) return undefined;
-      throw invalidOption("id", `a different id, because the run "${next.runId}" belongs to a different loop`, id);
+      throw invalidOption("id", `a different id because the run "${next.runId}" belongs to a different loop`, id);
     }
     // Ignores an error, because `findLast` finds the run even if its number was not stored.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});

@@ -174,7 +174,7 @@ class DurableVerbs {
 
   #refuseId(): never {
     const expected = `the id of a run of the loop "${this.#name}"`;
-    throw new LoopError("invalid-option", { option: "id", expected, received: "unknown" });
+    throw new LoopError("invalid-option", { option: "id", expected, received: "an unknown id" });
   }
 
   async send(id: string, message: RunMessage): Promise<"accepted" | "finished"> {

@@ -37,7 +37,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   define<Input>(fields: DurableLoopFields<Input>, engineOf: (worker: Worker) => DurableEngine): DefinedLoop<Input> {
     checkLoopFields(fields);
     const { name } = fields;
-    if (this.loops.has(name)) throw invalidOption("name", "a name that no other durable loop in this process has", name);
+    if (this.loops.has(name)) throw invalidOption("name", "a name that no other durable loop in this process uses", name);
     if (this.#definesFirst && this.hasWorker)
       throw new Error(`Define the durable loop "${name}" before you call launchWorker().`);
     this.loops.set(name, fields as DurableLoopFields<Json>);
@@ -46,7 +46,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
 
   /** Launches a worker. A process can have only one at a time. */
   async launch(create: () => Worker): Promise<Worker> {
-    if (this.#worker !== undefined) throw new Error("A worker is already running in this process. Call its stop() first.");
+    if (this.#worker !== undefined) throw new Error("A worker is already running in this process. Call stop() on it first.");
     const worker = create();
     this.#worker = worker;
     try {

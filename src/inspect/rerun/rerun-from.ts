@@ -346,7 +346,7 @@ export function continuePast<Output, T extends Tool>(
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
       option: "runId",
-      expected: "a different id",
+      expected: "a new id",
       received: "the id of the first run",
     });
   const { middleware = [] } = options;

@@ -158,7 +158,7 @@ async function openRecords(source: unknown): Promise<OpenRecords> {
     const journal = { durable: true, read: (key: string) => answers.get(key), keys: () => [...answers.keys()] };
     return { journal, close: () => {} };
   }
-  if (!isJournal(source)) throw invalidOption("source", "the path of a journal file, or a journal", source);
+  if (!isJournal(source)) throw invalidOption("source", "a journal or the path to a journal file", source);
   const close = await source.open?.({ readOnly: true });
   return { journal: source, close: close ?? (() => {}) };
 }

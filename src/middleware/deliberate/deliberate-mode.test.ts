@@ -239,7 +239,7 @@ describe("createDeliberateMode with an invalid option", () => {
       'Option "triggers.a" is an array of 1 item, but must be a string or an array of strings.',
       create({ triggers: { a: [/a/] } }),
     ],
-    ['Option "tools" is 7, but must be an array of tools, or a registry.', create({ tools: 7 })],
+    ['Option "tools" is 7, but must be an array of tools or a registry.', create({ tools: 7 })],
     [
       'Option "tools.a.triggers" is 7, but must be a string or an array of strings.',
       create({ tools: [{ name: "a", triggers: 7 }] }),

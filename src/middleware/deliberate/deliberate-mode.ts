@@ -193,7 +193,7 @@ export interface DeliberateTurnGate extends DeliberateGate {
 
 const modeChecks: Checks<DeliberateModeOptions> = {
   triggers: ["an object that maps tool names to phrases", isRecord],
-  tools: ["an array of tools, or a registry", (value) => isToolRegistry(value) || isTools(value)],
+  tools: ["an array of tools or a registry", (value) => isToolRegistry(value) || isTools(value)],
   retainTurns: { min: 0, max: 10, infinite: false },
   followUps: is.texts,
   maxConversations: { min: 1, infinite: false },

@@ -128,7 +128,8 @@ function listNames(agents: ReadonlyMap<string, unknown>): string {
 
 function checkAgent(name: string, agent: AgentOptions, agents: ReadonlyMap<string, AgentOptions>): void {
   const option = `agents.${name}`;
-  if (!/^[\w-]{1,50}$/.test(name)) throw invalidOption(option, 'a name of 1 to 50 letters, digits, "_" or "-"', name);
+  if (!/^[\w-]{1,50}$/.test(name))
+    throw invalidOption("The name of an agent", 'a string of 1 to 50 letters, digits, "_" or "-"', name);
   checkFields(option, agent, agentChecks);
   for (const tool of agent.tools ?? []) if (typeof tool !== "string") assertTool(tool);
   for (const target of agent.handoffs ?? []) if (target === name || !agents.has(target)) throw refuseTarget(name, target, agents);
@@ -138,7 +139,7 @@ function refuseTarget(name: string, target: string, agents: ReadonlyMap<string, 
   const others = [...agents.keys()].filter((other) => other !== name).map(quote);
   const expected = `an array of other agents (${others.join(", ") || "there are none"})`;
   const received =
-    target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is not an agent`;
+    target === name ? "an array with the agent itself" : `an array with the unknown agent ${quote(cutText(target, 60))}`;
   return new LoopError("invalid-option", { option: `agents.${name}.handoffs`, expected, received });
 }
 
@@ -203,14 +204,14 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;
-  const expected = 'an array of tools, or of names from the "tools" of the run';
-  const received = `an array with ${quote(cutText(missing, 60))}, which is not in "tools"`;
+  const expected = "an array of tools or names of the run's tools";
+  const received = `an array with the unknown name ${quote(cutText(missing, 60))}`;
   throw new LoopError("invalid-option", { option: `agents.${name}.tools`, expected, received });
 }
 
 function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySet<unknown>): void {
   if (typeof toolChoice !== "object" || own.has(toolChoice.name)) return;
-  throw invalidOption(`agents.${name}.toolChoice.name`, "the name of a tool of this agent", toolChoice.name);
+  throw invalidOption(`agents.${name}.toolChoice.name`, "the name of one of this agent's tools", toolChoice.name);
 }
 
 function checkCount(messages: number | undefined): void {

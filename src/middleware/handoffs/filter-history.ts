@@ -92,9 +92,7 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
  */
 function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {
   if (!Array.isArray(filtered))
-    throw new TypeError(
-      `The filter "history" of an agent must return an array of messages, but returned ${describeValue(filtered)}.`,
-    );
+    throw new TypeError(`An agent's "history" filter must return an array of messages, but returned ${describeValue(filtered)}.`);
   // Results without their call are not sent, so a list that contains only such results counts as empty.
   const isEmpty = filtered.every((message: unknown) => isRecord(message) && message["role"] === "tool");
   const messages = isEmpty ? [] : repairMessages(filtered);

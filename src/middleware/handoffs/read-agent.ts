@@ -12,7 +12,7 @@ export function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly s
 
 export function readSystem(text: unknown): string {
   if (typeof text === "string") return text;
-  throw new TypeError(`The function "system" of an agent must return a string, but returned ${describeValue(text)}.`);
+  throw new TypeError(`An agent's "system" function must return a string, but returned ${describeValue(text)}.`);
 }
 
 export function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {

@@ -96,7 +96,7 @@ class AnswerDraft {
 
 /**
  * Returns the conversation for a model that cannot call tools. Tool results from earlier runs become user messages in the same places.
- * Those from the current run are omitted, because `toMessages` adds them.
+ * Those from the current run are omitted because `toMessages` adds them.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));

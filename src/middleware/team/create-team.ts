@@ -109,7 +109,7 @@ const memberChecks: Checks<TeamMember> = {
   system: /* @__PURE__ */ needed(is.text),
   inputSchema: ["a Standard Schema or a JSON Schema", (value) => isRecord(value) || typeof value === "function"],
   maxTasks: { min: 1 },
-  tools: ["an array of tools, or a registry", (value) => typeof value === "object" && value !== null],
+  tools: ["an array of tools or a registry", (value) => typeof value === "object" && value !== null],
   provider: providerCheck,
   modelSettings: optionChecks.modelSettings,
   toolChoice: optionChecks.toolChoice,

@@ -161,7 +161,7 @@ describe("showTeam", () => {
   });
 
   it.for<[message: string, args: readonly unknown[]]>([
-    ['Option "events" is an object, but must be an emitter made by createLoopEvents.', [{}, {}]],
+    ['Option "events" is an object, but must be an emitter from createLoopEvents.', [{}, {}]],
     ['Option "output" is undefined, but must be a stream with the method "write".', [createLoopEvents(), {}]],
     ['There is no option "out".', [createLoopEvents(), { out: process.stdout }]],
   ])("throws with the message: %s", ([message, args]) => {

@@ -51,7 +51,7 @@ const watched = ["run-start", "tool-start", "tool-end", "iteration-end", "compac
  * const result = await runToolLoop({ provider, messages, events, ...team });
  */
 export function showTeam(events: LoopEmitter, options: ShowTeamOptions): () => void {
-  if (!isEmitter(events)) throw invalidOption("events", "an emitter made by createLoopEvents", events);
+  if (!isEmitter(events)) throw invalidOption("events", "an emitter from createLoopEvents", events);
   checkFields("options", options, checks);
   const { output, name, clock = systemClock } = options;
   if ((output as unknown) === undefined) throw invalidOption("output", outputCheck[0], output);

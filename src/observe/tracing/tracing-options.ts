@@ -61,7 +61,7 @@ export function checkTracingOptions(options: TracingOptions): TracingOptions {
 }
 
 /**
- * Redacts content and writes it as JSON. If the redaction or the conversion to JSON fails, the content is omitted, because
+ * Redacts content and writes it as JSON. If the redaction or the conversion to JSON fails, the content is omitted because
  * tracing must not affect the run.
  */
 export class ContentWriter {

@@ -104,7 +104,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   #toWritten(chunk: unknown): ModelChunk {
     const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
     if (!isChunk(copy))
-      throw new TypeError('The provider streamed a value that is not a chunk, because it has no "type" or is not JSON.');
+      throw new TypeError('The provider streamed a value that is not a chunk: it has no "type" or is not JSON.');
     const { stream, redact } = this.#tape;
     if (redact === undefined) return copy;
     const redacted: unknown = redact({ stream, chunk: copy });
@@ -118,8 +118,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     // Closes the recording first, so that nothing more is written if the error cannot be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
-    if (written.type !== "error")
-      throw invalidOption("redact", "a function that returns an error chunk when it gets one", written);
+    if (written.type !== "error") throw invalidOption("redact", "a function that returns an error chunk when given one", written);
     this.#tell({ type: "threw", error: written.error });
     return this.#tape.redact === undefined ? error : toThrown(written.error);
   }

@@ -164,9 +164,7 @@ class Shelf {
   #explain(asked: RequestPrint, recordedTimes: number | undefined): Error {
     if (recordedTimes !== undefined) {
       const times = recordedTimes === 1 ? "once" : `${recordedTimes} times`;
-      return new Error(
-        `The cassette${this.#name} contains this request ${times}, but it was sent once more. Record the run again.`,
-      );
+      return new Error(`The cassette${this.#name} contains this request ${times}, but it was sent again. Record the run again.`);
     }
     const [nearest] = [...this.#unplayed]
       .map(([index, { request }]) => ({ index, ...compare(asked, request) }))

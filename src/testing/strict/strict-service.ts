@@ -60,7 +60,7 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
   if (kinds[kind].wires.chat === undefined) {
     throw invalidOption(
       "oddities",
-      `true, false or a number for "${kind}", because only Chat Completions has named oddities`,
+      `true, false or a number for "${kind}" because only Chat Completions has named oddities`,
       oddities,
     );
   }

@@ -131,11 +131,11 @@ describe.for(kinds)("the options of a nested run in an %s", (kind) => {
 
   it.for<[what: string, options: object, reason: string]>([
     ["an unknown option", { messages: question, nothing: 1 }, 'There is no option "nothing".'],
-    ["no messages", {}, 'Option "messages" is undefined, but must be an array of at least one message.'],
+    ["no messages", {}, 'Option "messages" is undefined, but must be a non-empty array of messages.'],
     [
       "an option of the wrong type",
       { messages: question, tools: 7 },
-      'Option "tools" is 7, but must be an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop").',
+      'Option "tools" is 7, but must be an array of tools or a registry (for tools in an object: importTools(tools) from "turnwright/interop").',
     ],
     [
       "an invalid limit",

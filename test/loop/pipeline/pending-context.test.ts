@@ -111,7 +111,7 @@ it('a pending_context_key without a stash adds no item and emits "listener-error
     {
       event: "stash",
       error: {
-        message: 'The tool result has a "pending_context_key", but contextRestarts() has no "stash".',
+        message: 'The tool result has a "pending_context_key", but contextRestarts() was created without a "stash".',
       },
     },
   ]);

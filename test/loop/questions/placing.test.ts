@@ -42,7 +42,7 @@ describe("a question that a tool asks", () => {
     const plain = tool("book", (_, context) => ask(context, { question: "Which city?" }));
     const { start } = setUp(() => undefined, { tools: [plain] });
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
-      'Only a tool with \\"durable: true\\" can use ask without \\"wait: true\\".',
+      'needs \\"durable: true\\" to use ask without \\"wait: true\\".',
     );
     const asking = tool("ask", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
     const outer = tool("book", async (_, context) => {
@@ -51,7 +51,7 @@ describe("a question that a tool asks", () => {
     });
     const nested = await setUp(() => undefined, { tools: [outer] }).start().result;
     expect(JSON.stringify(answersOf(nested)[0]?.result)).toContain(
-      "A run that an ordinary tool started cannot wait for answers.",
+      "This nested run cannot wait for answers. Start it with defineAgentTool.",
     );
   });
 

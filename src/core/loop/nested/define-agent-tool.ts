@@ -201,7 +201,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
     const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
-      throw new TypeError("prepare() of an agent tool must return an object with the options of the nested run.");
+      throw new TypeError("An agent tool's prepare() must return an object with the nested run's options.");
     // Ignores these options, because the nested run uses the outer run's id and journal.
     const { runId: _runId, journal: _journal, resume: _resume, ...options } = prepared;
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;

@@ -38,7 +38,7 @@ export async function closeFailed({ clock }: Run, close: Close): Promise<void> {
 
 function checkClose(close: unknown): Close {
   if (typeof close === "function") return close as Close;
-  throw invalidOption("journal.open()", "a promise for a function that closes the journal", close);
+  throw invalidOption("journal.open()", "a promise that resolves to a function that closes the journal", close);
 }
 
 /**
