@@ -34,7 +34,7 @@ describe("aiSdkModel: supportedUrls", () => {
     },
   );
 
-  it("match a URL every time if the pattern has the g flag", () => {
+  it("match a URL every time, even if the pattern has the g flag", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
     const takesOnce = (): boolean => takesUrl(patterns, "image/png", "gs://A/b.png");
     expect([takesOnce(), takesOnce()]).toEqual([true, true]);

@@ -77,7 +77,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   },
 );
 
-describe("lookUp: long results", () => {
+describe("lookUp with long results", () => {
   const text = numbered(5_000);
 
   it("names the line where the next read starts, so that repeated reads return each line once", async () => {

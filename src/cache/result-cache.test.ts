@@ -38,7 +38,7 @@ it("createResultCache: shortens the preview of a single long line", async () => 
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("createResultCache: stores no results of its read_part tool", async () => {
+it("createResultCache: stores no results from its read_part tool", async () => {
   const cache = createResultCache({ threshold: 0 });
   expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "read_part" })]).toEqual([0, "x"]);
 });
@@ -186,7 +186,7 @@ describe("createResultCache: a store shared by several caches", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed too rarely for its size to slow down writes", async () => {
+  it("is listed so rarely that its size does not slow down writes", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it("directoryStore: makes its files readable only for their owner", async () => {
+it("directoryStore: makes its files readable only by their owner", async () => {
   const store = directoryStore(directory);
   await store.write(id, "é😀\r\n");
   expect([await store.read(id), await store.list()]).toEqual(["é😀\r\n", [{ id, bytes: 8 }]]);

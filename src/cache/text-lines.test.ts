@@ -106,7 +106,7 @@ describe("linesOfRanges", () => {
     );
   });
 
-  it("reads text to its end even if some bytes are not UTF-8", async () => {
+  it("reads text to its end even if some bytes are not valid UTF-8", async () => {
     const { lines } = inRanges(new Uint8Array(100).fill(0x80), 8);
     expect((await readFrom(lines, 1)).join("")).toBe("\uFFFD".repeat(100));
   });

@@ -97,7 +97,7 @@ describe("googleGenerateContent", () => {
     expect(await runWith(client)).toEqual({ types: [], thrown: error });
   });
 
-  it("throws a connection error even after the finish reason, because generated code may still follow", async () => {
+  it("throws a connection error even after the finish reason, because the result of generated code may still follow", async () => {
     const lost = new TypeError("terminated");
     expect(await run([text("A"), ending, lost])).toEqual({ types: ["text-delta", "usage"], thrown: lost });
     expect(await run([text("A"), lost])).toEqual({ types: ["text-delta"], thrown: lost });

@@ -26,7 +26,7 @@ type StreamStatus = StreamResult["status"];
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
 const maxNameLength = 128;
 
-/** Cuts an id or a name, and removes credentials from it, because models choose some ids and names freely. */
+/** Truncates an id or a name, and removes credentials from it, because models choose some ids and names freely. */
 export function cleanName(name: string): string {
   return redactText(name, maxNameLength, "");
 }

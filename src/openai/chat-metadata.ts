@@ -11,7 +11,7 @@ type OpenDetail = { [field: string]: Json };
 
 /**
  * Joins the fragments of reasoning details. A fragment is part of the detail with the same type and index. A fragment without an
- * index is part of the newest detail if both have the same type. The fields `text` and `summary` arrive in pieces and are joined.
+ * index is part of the newest detail if both have the same type. The `text` and `summary` fields arrive in pieces, which are joined.
  * For every other field, the newest non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
 export class ReasoningDetails {
@@ -38,7 +38,7 @@ export class ReasoningDetails {
 }
 
 /**
- * True if a fragment continues the detail `begun`. Encrypted data and signatures arrive complete, so a fragment without an index begins a
+ * True if a fragment continues the `begun` detail. Encrypted data and signatures arrive complete, so a fragment without an index begins a
  * new detail if it has data, or text after a signature.
  */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {

@@ -97,9 +97,9 @@ export interface OpenAIChatOptions extends AdapterOptions {
    */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
-   * Converts a call id to an id that the server accepts. The function must return equal ids for equal ids, and different ids for
-   * different ids. By default, an id that the service would reject is replaced. Mistral accepts exactly 9 letters and digits, and
-   * most services accept at most 40 characters.
+   * Converts a call id to an id that the server accepts. The function must always return the same id for the same call id, and different
+   * ids for different call ids. By default, an id that the service would reject is replaced. Mistral accepts exactly 9 letters and digits,
+   * and most services accept at most 40 characters.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
@@ -119,8 +119,8 @@ export interface OpenAIChatOptions extends AdapterOptions {
   /**
    * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the beginning of an
    * answer becomes reasoning. Set to "opened" if the model's chat template already writes the opening tag. All text up to `</think>` then
-   * becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the tags in the text. The default
-   * depends on the service and model: true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
+   * becomes reasoning. If this tag never arrives, the whole answer is sent as text at its end. Set to false to keep the tags in the text.
+   * The default depends on the service and model: true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;
 }

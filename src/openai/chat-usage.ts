@@ -2,9 +2,9 @@ import { countOf, isRecord, recordOf, usageOf } from "../core/kit.ts";
 import type { Usage } from "../core/index.ts";
 
 /**
- * Reads token counts. `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI,
- * `completion_tokens` exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). A server counts like xAI
- * if the total is the sum of the three counts, or if there are more reasoning tokens than completion tokens.
+ * Reads token counts. `prompt_tokens` include cached tokens. OpenAI's `completion_tokens` include reasoning tokens. xAI's
+ * `completion_tokens` exclude them (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). A server counts like xAI if the
+ * total is the sum of the three counts, or if there are more reasoning tokens than completion tokens.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;

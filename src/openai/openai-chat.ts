@@ -25,8 +25,8 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
- * code also retries, the numbers of attempts multiply.
+ * automatically retries failed connections and responses with status 408, 409, 429 or 5xx: twice, unless its `maxRetries` is set. If your
+ * own code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the server sent a finish reason, the final token counts or `[DONE]`, which follow only a complete
  * answer. Otherwise the answer is incomplete, and there is no `finish`.

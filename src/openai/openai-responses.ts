@@ -14,8 +14,8 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx automatically: twice, unless its `maxRetries` is set. If your own
- * code also retries, the numbers of attempts multiply.
+ * automatically retries failed connections and responses with status 408, 409, 429 or 5xx: twice, unless its `maxRetries` is set. If your
+ * own code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the service reports that the response is completed or incomplete. The stream ends with an
  * `error` chunk if the service reports that the response failed or was cancelled. If the service sends none of these reports, the

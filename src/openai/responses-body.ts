@@ -94,7 +94,7 @@ type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
-  /** The calls in an assistant message, by call id. A result needs the type of its call. */
+  /** The calls in an assistant message, by call id. The type of a result depends on the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
   /** The message before the tool results. Undefined for a message from the user or the model. */
   readonly before: ConvertedMessage | undefined;

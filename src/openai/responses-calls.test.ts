@@ -222,7 +222,7 @@ describe("openaiResponses with calls in the stream", () => {
     expect(brief(read(events))).toEqual(said);
   });
 
-  it("sends a call back with its arguments if its finished item has none", () => {
+  it("sends a call back with its streamed arguments if the finished item has none", () => {
     const events = [added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", "")), completed(call("c", "1", ""))];
     expect(metadataOf(read(events))).toMatchObject([{ output_item: { arguments: '{"n":1}' } }]);
   });

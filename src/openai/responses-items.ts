@@ -185,7 +185,7 @@ export class ItemAssembly {
 
   /**
    * Returns a function that finds the item of an entry in the final list: the item with the same id or call id, or else the oldest item of
-   * the same type without an entry, because some servers put new ids into the list.
+   * the same type that has no entry yet. Some servers use new ids in the list.
    */
   #takeFrom(): (fields: UnknownRecord) => OpenItem | undefined {
     const byCallId = new Map<unknown, OpenItem>(this.#calls.map((item) => [item.call?.id ?? item, item]));

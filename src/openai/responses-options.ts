@@ -78,8 +78,8 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
-   * The run's tools that the model calls with plain text instead of JSON. Each entry has the name of a tool and the format of
-   * the text. Such a tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
+   * The run's tools that the model calls with plain text instead of JSON. Each key is a tool's name, and each value is the format of the
+   * text. Such a tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /**

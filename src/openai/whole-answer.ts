@@ -17,8 +17,8 @@ interface SentRequest {
 }
 
 /**
- * Waits for an SDK's stream. With `stream: false` the answer arrives all at once and is returned as a stream of one event. If
- * the service does not stream this model, the error says how to request a non-streamed answer.
+ * Waits for an SDK's stream. With `stream: false` the answer arrives all at once and is returned as a stream of one event. If the service
+ * does not support streaming for this model, the error says how to request a non-streamed answer.
  */
 export async function openEvents(send: () => unknown, { body, call, toEvent, tail }: SentRequest): Promise<unknown> {
   const release = body.stream ? undefined : keepAlive(call);

@@ -3,7 +3,9 @@ import { createOutputPlanner, toArgumentsObject, toBase64 } from "../core/kit.ts
 import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
 import { isOnWeb, type MediaPart, type ReadableMedia } from "../shared/media-source.ts";
 
-/** Converts content to a string or parts. Text without other parts stays a string, because servers for text models accept nothing else. */
+/**
+ * Converts content to a string or parts. Text without other parts stays a string, because servers for text-only models accept nothing else.
+ */
 export function toWireContent<Part>(
   content: string | readonly ContentPart[],
   write: (part: ContentPart) => Part,

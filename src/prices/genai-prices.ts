@@ -88,8 +88,8 @@ function priceOf(usage: Usage, { providerId, model, date }: Priced): number | un
 }
 
 /**
- * Converts token counts to the catalog's format. Both formats include cached tokens in the input, and reasoning tokens in the
- * output. `calcPrice` throws for impossible counts, such as more cached input than input, so `reconcileUsage` corrects the counts
+ * Converts token counts to the catalog's format. Both formats include cached tokens in the input, and reasoning tokens in the output.
+ * `calcPrice` throws for impossible counts, such as more cached input tokens than input tokens, so `reconcileUsage` corrects the counts
  * first.
  */
 function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
@@ -114,7 +114,7 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
  * is added to the total. The returned function throws for invalid counts. In a run, this error is reported to listeners as a
  * `listener-error`, and the cost is unknown.
  *
- * `genaiPrices` itself throws LoopError "invalid-option" or "unknown-option".
+ * `genaiPrices` itself throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const result = await runToolLoop({ provider, messages, pricing: genaiPrices() });
@@ -140,7 +140,7 @@ export function genaiPrices(options: GenaiPricesOptions = {}): Pricing {
  * The function returns `undefined` if the catalog does not know the provider, the model or the size. A provider is looked up by
  * its exact id, as in `genaiPrices`. A server with a compatible API therefore has no sizes unless you set `provider`.
  *
- * `genaiContextWindow` itself throws LoopError "invalid-option" or "unknown-option".
+ * `genaiContextWindow` itself throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const contextWindow = genaiContextWindow();

@@ -31,7 +31,7 @@ const definers = /* @__PURE__ */ definersOf((fields) => define(fields));
 export const defineDurableLoop: Definers["defineDurableLoop"] = definers.defineDurableLoop;
 
 /**
- * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, even if a different
+ * Defines a host for a web page's conversations. Their runs survive their workers. Any worker can serve the page, even if a different
  * worker is executing the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop with this

@@ -153,7 +153,8 @@ export const here: ProcessLoops<WorkerProcess> = new ProcessLoops();
  * all durable loops first. Every process that starts, reads or stops runs must be a worker. A process can launch one worker at a
  * time.
  *
- * Throws LoopError "invalid-option" or "unknown-option", and an error on Node 20. Rejects if Restate cannot be reached.
+ * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid, and an error on Node 20. Rejects if Restate cannot be
+ * reached.
  *
  * @example
  * const worker = await launchWorker({ ingressUrl: "http://localhost:8080", adminUrl: "http://localhost:9070" });

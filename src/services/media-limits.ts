@@ -21,7 +21,7 @@ export const anthropicMedia: MediaLimits = {
 };
 
 /**
- * At most 20 images of 3.75 MB and 8,000 pixels a side, and documents of 4.5 MB
+ * At most 20 images of up to 3.75 MB and 8,000 pixels a side, and documents of up to 4.5 MB
  * (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html).
  */
 export const bedrockMedia: MediaLimits = { maxImageLength: fiveMiB, maxFileLength: 6_291_456, maxSide: 8_000, maxCount: 20 };
@@ -38,7 +38,9 @@ export const googleMedia: MediaLimits = {
  */
 export const openaiMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 1_500 };
 
-/** "Exceeded maximum number of images (50) allowed in the request." (github.com/Azure/azure-rest-api-specs/issues/46145). */
+/**
+ * At most 50 images: "Exceeded maximum number of images (50) allowed in the request." (github.com/Azure/azure-rest-api-specs/issues/46145).
+ */
 export const azureMedia: MediaLimits = { imageTypes: fourTypes, maxCount: 50 };
 
 /** Four types of images, and no other files (npm @ai-sdk/deepseek 3.0.56). */
@@ -62,5 +64,8 @@ export const llamaServerMedia: MediaLimits = {
 /** Images and audio, but no other files ("Unknown part type", github.com/vllm-project/vllm entrypoints/chat_utils.py). */
 export const vllmMedia: MediaLimits = { fileTypes: llamaServerMedia.fileTypes };
 
-/** "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama, openai/openai.go). */
+/**
+ * No image URLs: "image URLs are not currently supported, please use base64 encoded data instead" (github.com/ollama/ollama,
+ * openai/openai.go).
+ */
 export const ollamaMedia: MediaLimits = { imageTypes: ["image/png", "image/jpeg", "image/webp"], fileTypes: [], noUrls: true };

@@ -33,7 +33,7 @@ function openAt({ calls, results, items }: WireRequest, at: number): readonly st
 
 const isServerCall = ({ type }: UnknownRecord): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** Yields each message with the server tool calls made before it, and with those that still lack a result. */
+/** Yields each message with the ids of the server tool calls made before it, and of those that still lack a result. */
 function* walkServerCalls({ items }: WireRequest): Generator<readonly [item: WireItem, made: Set<unknown>, open: Set<unknown>]> {
   const made = new Set<unknown>();
   const open = new Set<unknown>();

@@ -16,9 +16,9 @@ interface Conversion {
 }
 
 /**
- * Converts a tool's schema to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). In this flavor, every node
- * has a type, except next to `anyOf` and `$ref`; references point to the root's `$defs`; and every required property is declared. The
- * result may accept more than the schema, so the run validates the arguments with the schema itself.
+ * Converts a tool's schema to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). In this flavor, every node has
+ * a type, except nodes with `anyOf` or `$ref`; references point to the root's `$defs`; and every required property is declared. The result
+ * may accept more than the schema, so the run validates the arguments with the schema itself.
  */
 export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
   const conversion: Conversion = { root, definitions: new Map(), inlines: 100 };

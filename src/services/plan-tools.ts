@@ -8,7 +8,7 @@ import type { Quirks } from "./service.ts";
 export interface ToolPlan {
   readonly tools: readonly ToolDefinition[];
   readonly choice: ToolChoice | undefined;
-  /** Text at the end of the request that asks the model for the call, if the service refuses to force it. */
+  /** Text at the end of the request that asks the model to make the call, if the service refuses to force it. */
   readonly instruction?: string | undefined;
   /** Body fields that turn thinking off. */
   readonly fields?: { readonly [field: string]: Json } | undefined;
@@ -34,8 +34,8 @@ export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
 }
 
 /**
- * Declares the tools that the messages call if the request has no tools and the service requires this. Their parameters are unknown,
- * and they cannot be called.
+ * Declares the tools that were called in earlier messages, if the request has no tools and the service requires this. Their parameters are
+ * unknown, and they cannot be called.
  */
 export function withOldTools(request: ModelRequest, { declaresOldTools }: Quirks): ModelRequest {
   if (request.tools.length > 0 || declaresOldTools !== true) return request;

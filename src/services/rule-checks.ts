@@ -160,7 +160,7 @@ export function hasHalfPair(json: string): boolean {
   return /\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}/i.test(units);
 }
 
-/** Finds the first string with more characters than `longest`, with its path. */
+/** Finds the first string with more than `longest` characters. Returns its path and length. */
 export function longString(value: unknown, longest: number, path = ""): readonly [path: string, length: number] | undefined {
   if (typeof value === "string") return value.length > longest ? [path, value.length] : undefined;
   if (typeof value !== "object" || value === null) return undefined;
@@ -177,7 +177,7 @@ export function sniffType(data: string): string | undefined {
   return signatures.find(([begin]) => begin.test(data))?.[1];
 }
 
-/** Match the first bytes of PNG, JPEG, GIF, WebP and PDF files in base64. */
+/** Patterns that match the first bytes of PNG, JPEG, GIF, WebP and PDF files in base64. */
 const signatures: readonly (readonly [begin: RegExp, type: string])[] = [
   [/^iVBORw0KGg/, "image/png"],
   [/^\/9j\//, "image/jpeg"],

@@ -81,7 +81,7 @@ export interface WireItem {
   readonly parts: readonly UnknownRecord[];
 }
 
-/** A tool definition in the request for a tool that the client runs. */
+/** A request's definition of a tool that the client runs. */
 export interface WireTool {
   readonly at: number;
   readonly name: string;

@@ -1,7 +1,7 @@
 import { continueText, openingText, resultsReadText } from "../shared/adapters/wire-names.ts";
 import type { Quirks } from "./service.ts";
 
-/** Quirks about the order of messages. */
+/** Quirks that concern the order of messages. */
 type RoleOrder = Pick<Quirks, "answersTools" | "alternates" | "endsWithUser">;
 
 type Say<Message> = (role: "user" | "assistant", text: string) => Message;

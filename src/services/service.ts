@@ -107,7 +107,7 @@ export interface Quirks {
   readonly toolsNeedResponses?: true | undefined;
 }
 
-/** The quirks of the models whose names match. */
+/** The quirks of the models whose names match `model`. */
 export interface ModelQuirks {
   /** Matches the model's name. */
   readonly model: RegExp;

@@ -19,7 +19,7 @@ export type CheckResult = (name: string, result: unknown) => PromiseLike<readonl
 type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**
- * Returns the problem with an answer that is not valid for its wait. The run itself later rechecks an answer to a middleware's waitagainst
+ * Returns the problem with an answer that is not valid for its wait. The run itself later checks an answer to a middleware's wait against
  * the whole schema.
  */
 export async function findAnswerProblem(

@@ -68,7 +68,7 @@ export function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** Returns a problem with a message. In a small bundle without the full checks, checks only the fields that the loop itself reads. */
+/** Returns a problem with a message. In a small bundle without the full checks, looks only at the fields that the loop itself reads. */
 function findShapeProblem({ role, content, results }: UnknownRecord): MessageProblem | undefined {
   if (role === "user") return undefined;
   return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";

@@ -35,7 +35,7 @@ export interface Edges {
   describeFailure?(schema: StandardSchema, cause: unknown): string;
   /** Describes a value that a `switch` does not expect. */
   describeUnexpected?(value: unknown): string;
-  /** Returns the issue if an answer is not valid for its question's schema. The tool checks the answer again. */
+  /** Returns the issue if an answer does not match its question's schema. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
   /** Explains why a tool must not defer its result, and what to do. */
   describeDeferral?(cause: DeferralCause, toolName: string): string;

@@ -76,7 +76,7 @@ describe("EventQueue.room", () => {
     expect(filled(1_000).room()).toBeUndefined();
   });
 
-  it("returns a promise for a full queue, which resolves when the queue is half empty", async () => {
+  it("for a full queue, returns a promise that resolves when the queue is half empty", async () => {
     const queue = filled(5);
     await queue.next();
     const room = queue.room();

@@ -19,7 +19,7 @@ export type RunLogPlace =
   | "error"
   | "event";
 
-/** The names of span attributes by field, without the prefix `turnwright.`. */
+/** The names of span attributes by field, without the `turnwright.` prefix. */
 type Attributes<Field extends string> = { readonly [Name in Field]?: string };
 
 /** The properties of one type of event. `Field` is the union of the event's field names. */

@@ -8,7 +8,7 @@ export interface ImageSize {
 /** The number of bytes to search. In a JPEG, a preview and a color profile may precede the size. */
 const maxHeadLength = 400_000;
 
-/** Returns an image's size from standard base64. Returns undefined for other formats, and for damaged bytes. */
+/** Reads an image's size from standard base64. Returns undefined for other formats, and for damaged bytes. */
 export function readImageSize(base64: string, mediaType: string): ImageSize | undefined {
   const read = Object.hasOwn(readers, mediaType) ? readers[mediaType] : undefined;
   if (read === undefined) return undefined;

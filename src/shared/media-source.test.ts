@@ -50,7 +50,7 @@ describe("locateMedia", () => {
     expect(locateMedia({ type: "image", mediaType: "image/png", data })).toEqual(source);
   });
 
-  it("reads base64 of 4,000,000 characters, and rejects an invalid character at its end", () => {
+  it("reads 4,000,000 characters of base64, and rejects an invalid character at the end", () => {
     const long = "A".repeat(4_000_000);
     expect(locateMedia({ type: "file", mediaType: "image/png", data: long })).toMatchObject({ kind: "base64" });
     expect(locateMedia({ type: "file", mediaType: "image/png", data: `${long}!AAA` })).toEqual(neither);

@@ -89,9 +89,9 @@ function readBase64(data: string, mediaType: string): Readable | Unreadable {
 }
 
 /**
- * True if `text` contains only characters of the alphabet, apart from padding at its end. Searches for the first `other` character instead
- * of matching the whole text: once a process has compiled a lot of code, V8 stops optimizing patterns, and a repetition then overflows the
- * stack in 5 MB of text.
+ * True if `text` contains only characters of the base64 alphabet, apart from padding at its end. Searches for the first `other` character
+ * instead of matching the whole text: once a process has compiled a lot of code, V8 stops optimizing patterns, and a repetition then
+ * overflows the stack in 5 MB of text.
  */
 export function isEncoded(text: string, other: RegExp): boolean {
   return !other.test(text.replace(/={1,2}$/, ""));

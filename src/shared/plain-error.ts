@@ -43,7 +43,7 @@ export function countOf(value: unknown): number | undefined {
 }
 
 /**
- * Reads a `Usage` from an untrusted object. An invalid required count becomes 0, and an invalid optional count undefined. The
+ * Reads a `Usage` from an untrusted object. An invalid required count becomes 0, and an invalid optional count becomes undefined. The
  * total is at least the sum of input and output, because limits rely on it.
  */
 export function readUsage(fields: UnknownRecord): Usage {

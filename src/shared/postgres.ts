@@ -10,8 +10,8 @@ export function isRefusedByPostgres(error: unknown): boolean {
 }
 
 /**
- * Returns one statement that runs a migration, because some drivers refuse several statements in one query. The lock lasts until the
- * statement ends, because two processes that create the schema at the same time would both fail.
+ * Returns one statement that runs a migration, because some drivers refuse several statements in one query. The statement holds a lock
+ * until it ends, because two processes that create the schema at the same time would both fail.
  */
 export function toMigration(statements: string): string {
   return `DO $$ BEGIN

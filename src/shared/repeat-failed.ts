@@ -35,7 +35,7 @@ export interface TimeLimit {
   readonly toError: () => unknown;
 }
 
-/** Waits for `work` until the time is up, and then rejects. The work continues, but its result is dropped. */
+/** Waits for `work`, but rejects if the time is up first. The work then continues, but its result is dropped. */
 export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemClock, toError }: TimeLimit): Promise<T> {
   if (ms === Number.POSITIVE_INFINITY) return work;
   let timer: unknown;

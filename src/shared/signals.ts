@@ -77,7 +77,7 @@ export function untilAborted<T>(
   });
 }
 
-/** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
+/** The maximum delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
 export const maxTimerMs: number = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -198,7 +198,7 @@ describe("journalSuite", () => {
     expect(await findComplaints(fault, isTried)).toEqual(complaints);
   });
 
-  it("fails all checks that need a later execution, for a journal that records nothing", async () => {
+  it("fails every check that needs a later execution if the journal records nothing", async () => {
     expect((await findComplaints({ write: () => undefined })).length).toBeGreaterThanOrEqual(9);
   });
 });

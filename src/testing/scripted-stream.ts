@@ -3,7 +3,7 @@
 import { untilAborted } from "../shared/signals.ts";
 import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
 
-/** Reports the request's parts as its body, because these providers have no request format of their own. */
+/** Reports the request's parts as its body, because scripted providers have no request format of their own. */
 export function reportRequest(request: ModelRequest, call: ModelCall, { id, model }: Pick<Provider, "id" | "model">): void {
   const { tools, system, messages } = request;
   call.sending?.({ tools, system, messages }, { id, model });

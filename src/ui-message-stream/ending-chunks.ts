@@ -53,8 +53,8 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
 }
 
 /**
- * Returns the finish reason for an incomplete message. In version 7 of the AI SDK, it is "interrupted", after which pages do not continue
- * automatically.
+ * Returns the finish reason for an incomplete message. In version 7 of the AI SDK, it is "interrupted", after which pages do not
+ * automatically continue the run.
  */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";

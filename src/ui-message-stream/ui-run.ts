@@ -110,7 +110,8 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   /**
-   * Returns the chunk with the complete arguments only if the part was not streamed. Otherwise, it would create a second part on the page.
+   * Returns the chunk with the complete arguments, unless the call's part began in an earlier stream. The chunk would then create a second
+   * part on the page.
    */
   protected callReady(call: PageCall, isNew: boolean): readonly UIMessageChunk[] {
     return isNew || call.stream === this.stream ? [toInput(call)] : [];

@@ -27,7 +27,7 @@ interface Hold<Chunk> {
   readonly isRecalled: boolean;
 }
 
-/** A part of the text from the model or a tool, or of reasoning. */
+/** A text part: text from the model or a tool, or reasoning. */
 export interface TextPart {
   readonly kind: "text" | "reasoning";
   readonly id: string;

@@ -58,7 +58,7 @@ export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean
   return waiting.has(outcome);
 }
 
-/** Returns the ids of the outer calls and the call itself, joined by "/". Omits the number of a question, such as `#2`. */
+/** Returns the ids of the outer calls and of the call itself, joined with "/". Omits the number of a question, such as `#2`. */
 export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;

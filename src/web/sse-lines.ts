@@ -19,9 +19,9 @@ export interface SSEOptions {
    */
   readonly keepAliveMs?: number | undefined;
   /**
-   * How long the page may leave sent data unread, in milliseconds. After that, the response ends as if the page had disconnected, for
-   * example because a phone has lost its connection without closing it. `Infinity` means no limit. Default: four times
-   * `keepAliveMs`, or 60,000 if that is `Infinity`.
+   * How long the page may leave sent data unread, in milliseconds. After that, the response ends as if the page had disconnected. This
+   * happens, for example, if a phone loses its connection without closing it. `Infinity` means no limit. Default: four times `keepAliveMs`,
+   * or 60,000 if that is `Infinity`.
    */
   readonly unreadMs?: number | undefined;
   /** The clock for `keepAliveMs` and `unreadMs`. Default: the system clock. */
@@ -158,7 +158,7 @@ export interface NodeResponse {
   /** Writes text. Returns false if the write buffer is full. The caller must then wait for the "drain" event. */
   write(text: string): boolean;
   end(): unknown;
-  /** Closes the connection. Called if the page does not read. Default: `end` is called instead. */
+  /** Closes the connection. Called if the page does not read sent data. Default: `end` is called instead. */
   destroy?(): unknown;
   on(event: "drain" | "close" | "error", listener: () => void): unknown;
   off(event: "drain" | "close" | "error", listener: () => void): unknown;

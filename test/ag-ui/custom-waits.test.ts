@@ -29,7 +29,7 @@ async function open(version: AGUIVersion) {
   return { ran, server, page, resume, waiting };
 }
 
-it.each(versions)("an AG-UI %s page receives an interrupt for a custom wait and answers the interrupt", async (version) => {
+it.each(versions)("an AG-UI %s client receives a custom wait as an interrupt and answers it", async (version) => {
   const { ran, server, page, resume, waiting } = await open(version);
   const id = page.pendingInterrupts[0]?.id ?? "";
   expect(page.pendingInterrupts).toMatchObject([

@@ -63,7 +63,7 @@ it.each<{ name: string; call: string; body: object }>([
     call: ids.nestedFarm,
     body: resumeOf([ids.nestedPage, { result: 1 }], [ids.nestedFarm, { result: 1 }]),
   },
-])("a call that waits for a webhook rejects a forged result from an AG-UI page: $name", async ({ call, body }) => {
+])("a call that waits for a webhook rejects a forged result from an AG-UI client: $name", async ({ call, body }) => {
   const { server, ran, send } = await wait();
   const before = JSON.stringify([await server.host.status("film"), ran]);
   const response = await send(body);
@@ -72,7 +72,7 @@ it.each<{ name: string; call: string; body: object }>([
   expect(JSON.stringify([await server.host.status("film"), ran])).toBe(before);
 });
 
-it("a run that rejected a forged AG-UI result still accepts genuine results from the page and the server", async () => {
+it("a run that rejected a forged AG-UI result still accepts genuine results from the client and the server", async () => {
   const { server, ran, send } = await wait();
   expect(await send(messagesOf(toolMessage(ids.farm)))).toMatchObject({ status: 409 });
   const own = await send(resumeOf([ids.page, { result: 1 }], [ids.nestedPage, { error: "Closed." }]));

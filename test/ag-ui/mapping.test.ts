@@ -165,7 +165,7 @@ describe("createAGUIMapper", () => {
     expect(own.at(-1)).toMatchObject({ message: "A run failed." });
   });
 
-  it("ends the AG-UI events with RUN_ERROR if the source throws or ends too early", async () => {
+  it("ends the AG-UI event stream with RUN_ERROR if the source throws or ends too early", async () => {
     const mapper = createAGUIMapper();
     expect(mapper.end({ error: new Error("secret") })).toEqual([
       { type: "RUN_ERROR", message: "An error occurred.", code: "failed" },

@@ -26,7 +26,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
     resume: page.pendingInterrupts.map(({ id }) => ({ interruptId: id, status, ...(payload !== undefined && { payload }) })),
   });
 
-describe.each(versions)("an AG-UI %s page", (version) => {
+describe.each(versions)("an AG-UI %s client", (version) => {
   it("gets the rest of the run after an approval, without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
@@ -74,7 +74,7 @@ describe.each(versions)("an AG-UI %s page", (version) => {
     expect(messages.flatMap((one) => (one.role === "user" ? [one.content] : []))).toEqual(["Buy tea.", "And now?"]);
   });
 
-  it("gets the same messages if it is reloaded after any event", async () => {
+  it("gets the same messages if its page is reloaded after any event", async () => {
     const { run } = setUpPayment();
     const store = sharedStore();
     const server = await serve({ run, version, store });

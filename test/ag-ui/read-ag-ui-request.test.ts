@@ -60,7 +60,7 @@ describe("readAGUIRequest", () => {
     });
   });
 
-  it("returns results only for calls to the page's own tools", async () => {
+  it("returns results only for calls to the client's own tools", async () => {
     const message = (callId: string, more: object) => ({ id: `m-${callId}`, role: "tool", toolCallId: `t/1:${callId}`, ...more });
     const messages = [
       message("earlier", { content: "1" }),
@@ -83,7 +83,7 @@ describe("readAGUIRequest", () => {
     expect((await readAGUIRequest({ ...ids, messages, resume })).answers).toEqual({ x: { kind: "deny", fromPage: true } });
   });
 
-  it("rejects text longer than maxTextChars with an error that users may see", async () => {
+  it("rejects text longer than maxTextChars with an error that is safe to show to users", async () => {
     const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RequestError);
     expect(isRequestError(error)).toBe(true);

@@ -39,14 +39,14 @@ describe("a custom source for createResultCache", () => {
     ["tail", { lines: 1 }, "Lines 2 to 2 of 2.\nb"],
     ["grep", { pattern: "b" }, "1 matching line in lines 1 to 2 of 2.\n2: b"],
     ["stats", {}, "Lines: 2. Bytes: 5. Tokens: about 2."],
-  ])('handles the action "%s" for a string and for an object with read()', async ([action, args, answer]) => {
+  ])('supports the action "%s" whether it returns a string or an object with read()', async ([action, args, answer]) => {
     const ranged = createRanged(new TextEncoder().encode("[1,\nb"));
     expect(await readFrom(own(() => "[1,\nb"))({ id: "x", action, ...args })).toBe(answer);
     expect(await readFrom(own(() => ranged.text))({ id: "x", action, ...args })).toBe(answer);
     expect(ranged.closes).toEqual([1]);
   });
 
-  it("selects JSON from an object with read() if its text begins with a byte order mark", async () => {
+  it("can return an object with read() whose JSON text begins with a byte order mark", async () => {
     const ranged = createRanged(new TextEncoder().encode('\uFEFF{"a":[1,2]}'));
     expect(await readFrom(own(() => ranged.text))({ id: "x", action: "json", path: "$.a[-1]" })).toBe(
       "Matches 1 to 1 of 1.\n$.a[1]: 2",
@@ -87,7 +87,7 @@ describe("a custom source for createResultCache", () => {
       }),
       "failed: The disk is gone.",
     ],
-  ])("gives the model an error that explains the fault if the source %s", async ([, open, message]) => {
+  ])("leads to an error that explains the fault to the model if the source %s", async ([, open, message]) => {
     expect(await readFrom(own(open as never))({ id: "x", action: "read" })).toContain(message);
   });
 });

@@ -77,7 +77,7 @@ describe("turnwright create", () => {
     expect(readJson<Manifest>(join(folder, "package.json")).name).toBe("@me/helper");
   });
 
-  it("asks for a missing template in a terminal", async () => {
+  it("in a terminal, asks which template to use if none is given", async () => {
     const folder = makeCliFolder();
     const { exitCode, out } = await runCommand(folder, ["create"], { ask: async () => " tool-tests " });
     expect(exitCode).toBe(0);

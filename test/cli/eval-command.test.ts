@@ -200,7 +200,7 @@ describe("turnwright eval", () => {
     expect(readFileSync(join(folder, "node/hello-1.test.mjs"), "utf8")).toContain('import { it } from "node:test";');
   });
 
-  it("with --against, compares with a commit in a temporary worktree, and then removes the worktree", async () => {
+  it("with --against, compares the code with a commit in a temporary worktree, and then removes the worktree", async () => {
     const folder = makeCliFolder();
     git(folder, "init", "--quiet", "--initial-branch=main");
     writeFileSync(join(folder, ".gitignore"), ".turnwright\nnode_modules\n");
@@ -261,7 +261,7 @@ describe("turnwright eval", () => {
     expect([git(folder, "worktree", "list").trim().split("\n").length, readdirSync(temporary)]).toEqual([1, []]);
   });
 
-  it("compares with a stored baseline after the baseline's folder was moved", async () => {
+  it("compares the results with a stored baseline even after the baseline's folder was moved", async () => {
     const folder = makeCliFolder();
     writeAgent(folder);
     await runCommand(folder, ["eval", "--keep", "all", "--directory", "first/evals", "--save-baseline", "first/base.json"]);

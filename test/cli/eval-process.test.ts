@@ -62,7 +62,7 @@ export const others = { name: "others", cases: [{ id: "a" }], run: () => "a".rep
 });
 
 it(
-  "turnwright eval: finds a CommonJS file, and continues after the reader of its output has closed the pipe",
+  "turnwright eval: finds a CommonJS file, and continues after the reader of the command's output has closed the pipe",
   { timeout: 30_000 },
   async () => {
     const folder = makeCliFolder();

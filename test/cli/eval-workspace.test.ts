@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
-it("eval --against: compares packages in a workspace as they were at the commit", async () => {
+it("eval --against: loads workspace packages as they were at the commit", async () => {
   const folder = makeCliFolder();
   const git = (...args: readonly string[]): unknown =>
     execFileSync("git", ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false", ...args], {

@@ -25,7 +25,7 @@ describe("turnwright inspect --live", () => {
     expect([exitCode, opened.length, pages[0]?.includes('"url":"log/0"')]).toEqual([0, 1, true]);
   });
 
-  it("opens a private file that leads to the URL, because all users can see browser arguments", async () => {
+  it("opens a private file that leads to the URL, because all users can see command-line arguments", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "run.jsonl"), header);
     const stop = new AbortController();

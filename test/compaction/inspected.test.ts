@@ -106,7 +106,7 @@ describe("a run with a compaction", () => {
   });
 
   it.for(["log", "journal"] as const)(
-    "shows the compaction and the summary on an inspect page made from the %s",
+    "is shown with the compaction and the summary on an inspect page made from the %s",
     async (source) => {
       const { files } = await watch();
       const text = source === "log" ? readFileSync(files.log, "utf8") : await journalToRunLog(files.journal);
@@ -130,7 +130,7 @@ describe("a run with a compaction", () => {
     },
   );
 
-  it('gives "messages-compacted" as the cause of the next cache break', async () => {
+  it('has "messages-compacted" as the cause of its next cache break', async () => {
     const { run } = await watch();
     const breaks = [...findCacheBreaks(run).values()].filter((found) => found !== undefined);
     expect(breaks.map(({ iteration, causes }) => [iteration, causes.map(({ kind }) => kind)])).toEqual([
@@ -145,7 +145,7 @@ describe("a run with a compaction", () => {
     expect(alignMessages(old, moved, new Set()).map(({ kind }) => kind)).toEqual(["kept", "compacted", "added"]);
   });
 
-  it("shows the compaction between two iterations in toMarkdown and toChromeTrace", async () => {
+  it("is exported by toMarkdown and toChromeTrace with the compaction between two iterations", async () => {
     const { run } = await watch();
     const markdown = toMarkdown(run);
     expect(markdown.match(/^## .*/gm)?.slice(3, 6)).toEqual([
@@ -192,7 +192,7 @@ describe("a run with a compaction", () => {
     expect(again.requests[0]?.messages).toHaveLength(9);
   });
 
-  it("shows a request that was too long as one failed iteration of a completed run", async () => {
+  it("contains one failed iteration for a request that was too long, but still completes", async () => {
     const { run, result } = await watch({ isForced: true });
     expect([result.status, run.status, run.iterations.map(({ status }) => status)]).toEqual([
       "completed",

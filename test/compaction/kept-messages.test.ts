@@ -22,7 +22,7 @@ describe("compactMessages", () => {
     expect(requests[0]?.messages[0]).toEqual({ role: "user", content: "Rules.", pinned: true });
   });
 
-  it("keeps a call from options.messages that waits for approval, and this call's result", async () => {
+  it("keeps a call from options.messages that is waiting for approval, together with its result", async () => {
     const messages: Message[] = [
       long("A"),
       { role: "assistant", content: [{ type: "tool-call", callId: "w", name: "pay", args: {} }] },

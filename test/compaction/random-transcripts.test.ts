@@ -181,7 +181,7 @@ describe("compactMessages with random transcripts", () => {
     );
   });
 
-  it("never requests a summary with more tokens than the context window has", async () => {
+  it("never sends a summary request that exceeds the context window", async () => {
     const window = 3_000;
     const scenes = fc.array(fc.oneof(size, fc.integer({ min: 2_000, max: 30_000 })), { minLength: 2, maxLength: 12 });
     await fc.assert(

@@ -78,7 +78,7 @@ describe("conversation.send() with a store that fails when the run ends", () => 
     expect(await conversation.messages()).toHaveLength(2);
   });
 
-  it("rejects with an error that has the result if a store without leases keeps failing", async () => {
+  it("rejects with an error that contains the result if a store without leases keeps failing", async () => {
     const { clock, conversation } = open({ isAway: () => true });
     const sent = conversation.send("Pay.").catch((error: unknown) => error);
     await clock.advance(5_000);
@@ -89,7 +89,7 @@ describe("conversation.send() with a store that fails when the run ends", () => 
   it.each<[string, unknown]>([
     ["a frozen error", Object.freeze(new Error("The database is full."))],
     ["a string", "full"],
-  ])("rejects with an error that has the result if the store throws %s", async (_name, error) => {
+  ])("rejects with an error that contains the result if the store throws %s", async (_name, error) => {
     const { clock, conversation } = open({ isAway: () => true, error });
     const sent = conversation.send("Pay.").catch((thrown: unknown) => thrown);
     await clock.advance(5_000);
@@ -100,7 +100,7 @@ describe("conversation.send() with a store that fails when the run ends", () => 
     expect(textIn(await sent)).toBe("Paid.");
   });
 
-  it("rejects with an error that has the result when the lease is lost", async () => {
+  it("rejects with an error that contains the result when the lease is lost", async () => {
     const lost = new AbortController();
     const { clock, conversation } = open({ isAway: () => true, lost: lost.signal });
     const sent = conversation.send("Pay.").catch((error: unknown) => error);

@@ -96,7 +96,7 @@ describe("fileConversationStore", () => {
     expect(await next.usage()).toMatchObject({ costUSD: 2, runs: 1 });
   });
 
-  it.for(table)("with a journal, send() keeps the recorded work after a kill %s", async ([death, { recovered }]) => {
+  it.for(table)("with a journal, lets send() keep the recorded work after a kill %s", async ([death, { recovered }]) => {
     const life = { folder: makeFolder(), hasJournal: true, message: "Dig.", death };
     expect(await kill(life)).toBe("SIGKILL");
     const next = openChat(life, fileConversationStore(life.folder));

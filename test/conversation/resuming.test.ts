@@ -47,7 +47,7 @@ describe("conversation.resume()", () => {
     ["is complete", () => text("Yes."), "Hello."],
     ["was interrupted by a message", [stall(), text("Yes.")], "Interrupt me."],
     ["was refused by an input check", () => text("Yes."), "Evil."],
-  ])('does not continue a run that %s, even if "retry-last" is set', async (_title, script, message) => {
+  ])('does not continue a run that %s, even with resume: "retry-last"', async (_title, script, message) => {
     const { conversation } = open(script, {}, { middleware: [guardrails({ input: [check] })] });
     const control = createLoopControl();
     const sending = conversation.stream(message, { control });

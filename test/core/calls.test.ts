@@ -213,7 +213,7 @@ describe("a message's calls", () => {
     expect(outcomesOf(result)).toEqual(row.outcomes);
   });
 
-  it("never start before an earlier sequential call that a waiting call delays", async () => {
+  it("never start before an earlier sequential call, even if a waiting call delays it", async () => {
     const ran: string[] = [];
     const note = (name: string, traits: object = {}): Tool => tool(name, () => void ran.push(name), traits);
     const tools = [note("ask", { needsApproval: true }), note("look"), note("alone", { sequential: true }), note("last")];

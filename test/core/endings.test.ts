@@ -32,7 +32,7 @@ async function runAndReplay(script: MockScript, create: () => readonly Middlewar
 }
 
 describe("middleware around calls", () => {
-  it("processes a result once, and counts the usage of the extraction", async () => {
+  it("processes a result once, and counts the extractor's token usage", async () => {
     let asked = 0;
     const extract = () => {
       asked += 1;
@@ -53,7 +53,7 @@ describe("middleware around calls", () => {
     ]);
   });
 
-  it("blocks the tools that the gate does not allow, and calls `retain` once for an allowed tool", async () => {
+  it("blocks calls to tools outside `allowedNames`, and calls `retain` once for an allowed tool", async () => {
     const retained: string[] = [];
     const create = () => [gateTools({ active: true, allowedNames: ["look"], retain: (name) => void retained.push(name) })];
     const { calls } = await runAndReplay([[toolCall("look"), toolCall("other")], text("Done.")], create);

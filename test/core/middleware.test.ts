@@ -124,7 +124,7 @@ describe("the hooks between iterations", () => {
     expect(all.at(-1)).toMatchObject({ role: "tool", results: [{ outcome: "not-run" }] });
   });
 
-  it("let the model answer one more time after a limit", async () => {
+  it("let the model answer once more after a limit is reached", async () => {
     const { run } = setUp([finalAnswer()]);
     const { reason, text: said, finalAnswer: isFinal } = await run({ limits: { maxIterations: 1 } });
     expect([reason.kind, said, isFinal]).toEqual(["max-iterations", "Paid.", true]);

@@ -15,7 +15,7 @@ const start: Start = async (execution) => {
   }
 };
 
-test("a run with permission and quota middleware survives a kill of its process at every fifth point", async () => {
+test("a run with permission and quota middleware survives a kill of its process at every fifth point of its execution", async () => {
   const points = await checkRun(start);
   expect(points).toBeGreaterThan(100);
   for (let killAt = 1; killAt <= points; killAt += 5) await checkRun(start, killAt);

@@ -147,7 +147,7 @@ describe("a hook that waits for a promise of its own", () => {
     expect([(await running).reason, paid]).toEqual([expect.objectContaining({ kind: "hook-failed", hook: "shared.call" }), []]);
   });
 
-  it("may wait for another call in the message, and does not spend callbackMs while steps and tools run", async () => {
+  it("may wait for another call in the message, and time spent in steps and tools does not count toward callbackMs", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     let first: ReturnType<CallNext> | undefined;
@@ -170,7 +170,7 @@ describe("a hook that waits for a promise of its own", () => {
 });
 
 describe("middleware around tools", () => {
-  it.for(["call", "execute"])("sees only valid calls that the gate and the limits allow: %s", async (hook) => {
+  it.for(["call", "execute"])("sees only valid calls to known tools within the limits: %s", async (hook) => {
     const seen: unknown[] = [];
     const counts: Middleware = { name: "counts", [hook]: (call: ToolCall, next: CallNext) => (seen.push(call.args), next(call)) };
     const provider = createMockProvider(({ messages: said }) =>
@@ -350,7 +350,7 @@ describe("a middleware step that fails once", () => {
   });
 
   it.each([true, false])(
-    "makes the run reject with recordErrors: false, and lets the run continue after the failure (journal: %s)",
+    "makes the run reject with recordErrors: false, and lets the next execution complete the run (journal: %s)",
     async (isKept) => {
       const store = createStore();
       const { run, paid, journal } = createProgram({

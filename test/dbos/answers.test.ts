@@ -147,7 +147,7 @@ describe("a durable run that is being deleted", () => {
     await expect(readAll("deleted")).rejects.toMatchObject(unknown);
   });
 
-  it("ends a reader's stream with an error even if only one large string is missing", async () => {
+  it("ends a reader's stream with an error even if only one large string has been deleted so far", async () => {
     await start("half", "write");
     await session.query("DELETE FROM turnwright.blobs WHERE run_id = 'half/1'");
     await expect(readAll("half")).rejects.toMatchObject(unknown);
@@ -179,7 +179,7 @@ describe("a durable host whose database does not answer", () => {
 });
 
 describe("a worker whose writes are waiting for a database lock", () => {
-  it("still answers calls and sends heartbeats", async () => {
+  it("still reports the status of runs and sends heartbeats", async () => {
     await session.query("BEGIN; LOCK TABLE turnwright.events IN SHARE MODE");
     const ids = Array.from({ length: 16 }, (_, index) => `locked-${index}`);
     for (const id of ids) await host.start(id, { message: "Go.", input: null });

@@ -119,7 +119,7 @@ async function startFailed(id: string): Promise<void> {
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
 describe("a durable run's result", () => {
-  it("rejects for a run that was deleted right after it ended", async () => {
+  it("rejects if the run was deleted right after it ended", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});
     const result = loop.result("gone").catch((error: unknown) => error);

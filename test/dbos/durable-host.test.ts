@@ -82,7 +82,7 @@ async function readTypes(stream: AsyncIterable<HostedEvent> | undefined): Promis
 }
 
 describe("a durable host", () => {
-  it("sends a page the events of a run in another process", async () => {
+  it("sends a client the events of a run in another process", async () => {
     const chunks = await post("chat-1", say("Hello."));
     expect(textOf(chunks)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
@@ -110,7 +110,7 @@ describe("a durable host", () => {
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
-  it("sends an EventSource only the events after the Last-Event-ID header", async () => {
+  it("sends an EventSource only the events after the one named in the Last-Event-ID header", async () => {
     await post("chat-3", say("Hello."));
     const all = await (await fetch(`${url}/chat-3`)).text();
     const ids = [...all.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);

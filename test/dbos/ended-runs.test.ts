@@ -63,7 +63,7 @@ async function startWaiting(id: string): Promise<DurableEvent> {
 }
 
 describe("a durable run's events", () => {
-  it("end with a rejected run's error", async () => {
+  it("end with the run's error if the run rejects", async () => {
     const begun = new Promise<void>((resolve) => (begin = resolve));
     await loop.start("fails", { question: "?", does: "fails" });
     await begun;

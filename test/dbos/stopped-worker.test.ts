@@ -57,8 +57,8 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
   worker = await launchWorker({ databaseUrl: postgres.url });
 }
 
-describe("a worker for durable runs that stops", () => {
-  it("leaves a run that DBOS starts during the stop for the next worker", async () => {
+describe("a worker for durable runs while it stops", () => {
+  it("lets the next worker take a run that DBOS starts during the stop", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -67,7 +67,7 @@ describe("a worker for durable runs that stops", () => {
     expect((await loop.result("taken")).text).toBe("Done.");
   }, 30_000);
 
-  it("leaves a run with a pending options function for the next worker", async () => {
+  it("lets the next worker take a run whose options function is pending", async () => {
     let isMaking: () => void = () => {};
     const making = new Promise<void>((resolve) => (isMaking = resolve));
     let go: () => void = () => {};
@@ -187,7 +187,7 @@ describe("a worker for durable runs whose database no longer answers", () => {
   }, 30_000);
 });
 
-describe("launchWorker() while another process launches", () => {
+describe("launchWorker() while another process launches a worker", () => {
   it("touches no table, and waits without a snapshot that would block DBOS migrations", async () => {
     await worker.stop();
     const fresh = await startPostgres();

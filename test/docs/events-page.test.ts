@@ -18,7 +18,7 @@ it("docs/concepts/life-of-a-run.md: lists every event once, with its fields", ()
   expect([listed.length, known.length > 30]).toEqual([known.length, true]);
 });
 
-it("llms.txt: names no event that does not exist", () => {
+it("llms.txt: names only events that exist", () => {
   const [, list = ""] = /^- Events[^:]*:(.*?)^- /ms.exec(readSection(readPage("llms.txt"), "Words")) ?? [];
   const named = readNames(list);
   expect(named.length).toBeGreaterThan(30);

@@ -18,7 +18,7 @@ it.for(guides)("llms.txt: names the task of %s", (page) => {
   expect(tasks).toContain(`](${page})`);
 });
 
-it("llms.txt: names every entry point in a task, and no entry point that does not exist", () => {
+it("llms.txt: names every entry point in a task, and only entry points that exist", () => {
   const named = Array.from(tasks.matchAll(/`(turnwright|\/[a-z-]+)`/g), ([, entry = ""]) =>
     entry.startsWith("/") ? `turnwright${entry}` : entry,
   );

@@ -27,7 +27,7 @@ it("namesIn: lists the names that only the example declares", () => {
   expect(borrowed).toEqual(["provider", "tools"]);
 });
 
-it("readStringProse: reads messages with their line numbers, and no short strings", () => {
+it("readStringProse: reads messages with their line numbers, but skips short strings", () => {
   const source = 'const code = "not-found";\nthrow new Error(`The file ${path} is gone. Restore it.`);';
   const found = readStringProse(source).map(({ line, text }) => [line, text]);
   expect(found).toEqual([

@@ -40,7 +40,7 @@ describe("errors from trials", () => {
     ["a busy service", fail({ status: 503, message: "Busy" })],
     ["a stream that breaks", fail({ code: "stream-ended-early", message: "Cut" })],
     ["a service that sends nothing", stall()],
-  ] as const)("fail an evaluation even if its checks pass when the agent does nothing: %s", async ([, problem]) => {
+  ] as const)("fail an evaluation even if its checks would pass for an agent that does nothing: %s", async ([, problem]) => {
     const clock = createTestClock();
     const judged: string[] = [];
     const evaluation = defineEvaluation({
@@ -68,7 +68,7 @@ describe("errors from trials", () => {
     expect(new Set(statuses(report.cases[0]?.trials))).toEqual(new Set(["error"]));
   });
 
-  it("from a service are judged by the checks if checkOutages is true", async () => {
+  it("are left to the checks if a service caused them and checkOutages is true", async () => {
     const evaluation = defineEvaluation({
       name: "faults",
       cases: [{ id: "busy" }, { id: "calm" }],
@@ -135,7 +135,7 @@ it("evaluate: runs with the same ids can run at the same time in one process", a
   ]);
 });
 
-it("evaluate: a judge without a verdict is an error, even from another copy of the package", async () => {
+it("evaluate: reports a judge without a verdict as an error, even if the judge comes from another copy of the package", async () => {
   vi.resetModules();
   // A program in CommonJS has such a copy, because the command line has its own.
   const other = await import("turnwright/evals");

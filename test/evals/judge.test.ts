@@ -31,13 +31,13 @@ describe("createJudge", () => {
     expect(provider.requests[0]?.system).toContain("It is polite.");
   });
 
-  it("takes a grade that the model wrote as text", async () => {
+  it("accepts a grade that the model wrote as text", async () => {
     const { judge, provider } = judgeOf(() => "4");
     expect(await judge.score("Wait.")).toMatchObject({ score: 0.75 });
     expect(provider.requests).toHaveLength(1);
   });
 
-  it("chooses between two answers, and reports a tie if their order decides", async () => {
+  it("chooses between two answers, and reports a tie if the choice depends on their order", async () => {
     const choosing = (better: (asked: string) => string) =>
       createJudge({
         provider: createMockProvider((request) => text(JSON.stringify({ reason: "r", better: better(said(request)) }))),
@@ -100,7 +100,7 @@ describe("a judge in an evaluation", () => {
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "failed" });
   });
 
-  it("may be the only check that can fail a trial only with isAlone: true", async () => {
+  it("needs isAlone: true to be the only check that can fail a trial", async () => {
     const report = await evaluate(evaluationWith({ min: 0.5 }, {}, 5).evaluation);
     expect(report.cases[0]?.trials[0]).toMatchObject({ status: "error" });
     expect(report.cases[0]?.trials[0]?.error).toMatch(/^Only a judge can fail this trial \(polite\)\. Add a check/);

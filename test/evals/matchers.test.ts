@@ -102,7 +102,7 @@ describe("toHarnessResult", () => {
     });
   });
 
-  it("has the cached tokens and the cost, for assertions about them", async () => {
+  it("contains the cached tokens and the cost, for assertions about them", async () => {
     const cached = await runToolLoop({
       provider: createMockProvider([
         [text("Paid."), usage({ inputTokens: 90, outputTokens: 10, cachedInputTokens: 60, reasoningTokens: 4 })],

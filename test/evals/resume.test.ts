@@ -47,7 +47,7 @@ const withoutTimes = (report: EvalReport): unknown =>
 
 describe("the `resume` option of evaluate", () => {
   it.for([1, 3, 5])(
-    "completes an evaluation that stopped after %i trials like an uninterrupted one, and repeats no trial",
+    "gives an evaluation stopped after %i trials the same report as an uninterrupted one, without repeating a trial",
     async (ended) => {
       const directory = makeFolder();
       const whole = await evaluate(agent([]), { trials: 3, directory });

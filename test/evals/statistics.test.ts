@@ -54,7 +54,7 @@ describe("mcNemarTest", () => {
   });
 });
 
-it("reports pass@k and pass^k for cases with a verdict, even if another case has errors", async () => {
+it("evaluate: reports pass@k and pass^k for cases with a verdict, even if another case has errors", async () => {
   const evaluation = defineEvaluation({
     name: "support",
     cases: [{ id: "refund" }, { id: "broken" }],

@@ -13,7 +13,7 @@ function makeGate(): readonly [opened: Promise<void>, open: () => void] {
 }
 
 describe("an evaluation's folder", () => {
-  it("allows one evaluation at a time, and removes trials of deleted cases", async () => {
+  it("allows one evaluation at a time, and keeps no trials of deleted cases", async () => {
     const directory = makeFolder();
     const evaluation = defineEvaluation({
       name: "support",

@@ -6,7 +6,7 @@ import { endedBy, generate } from "./play.ts";
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {
-  it("throws CostLimitError with the result before an iteration above the limit", async () => {
+  it("throws CostLimitError with the result before an iteration that would exceed the limit", async () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(CostLimitError);

@@ -244,7 +244,7 @@ describe("pipeEventStream", () => {
     await server.close();
   });
 
-  it("stops reading when the page disconnects, without stopping the run", async () => {
+  it("stops reading when the client disconnects, without stopping the run", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));

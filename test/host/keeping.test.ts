@@ -18,7 +18,7 @@ describe("createRunHost", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("drops the oldest finished runs above maxBytes, but not for readers that have already joined", async () => {
+  it("drops the oldest finished runs if maxBytes is exceeded, but not for readers that have already joined", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));

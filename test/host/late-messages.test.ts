@@ -72,7 +72,7 @@ const stopped = (first?: MockMessage): Promise<Late> => steerLate((host, id) => 
 it.each<[title: string, go: (late: Late) => Promise<unknown>]>([
   ["host.start() with the first message again", ({ host, id, run }) => host.start(id, { ...run, message: said("a") })],
   ['host.resume() with "retry-last"', ({ host, id, run }) => host.resume(id, { ...run, resume: "retry-last" })],
-])("%s delivers a message that the stopped run did not get", async (_title, go) => {
+])("%s delivers a message that the stopped run did not receive", async (_title, go) => {
   const late = await stopped(stall());
   const answer = (await go(late)) as { readonly result?: Promise<unknown> };
   await answer.result;
@@ -95,7 +95,7 @@ it.each<[title: string, message: UserMessage & { again?: true; edited?: true }, 
   ["asks for an answer to it", { ...said("b"), again: true }, "Message b"],
   ["edits it", { ...said("b"), content: "Better", edited: true }, "Better"],
 ])(
-  "a message that a stopped run did not get is in host.status(), and is answered if the page %s",
+  "a message that a stopped run did not receive is in host.status(), and is answered if the page %s",
   async (_title, message, content) => {
     const { host, id, run } = await stopped();
     expect(idsOf((await host.status(id))?.messages)).toEqual(["a", "assistant", "tool", "b"]);
@@ -119,7 +119,7 @@ it("a message that arrives while a finished run is read again begins the next ru
   expect(idsOf((await host.status(id))?.messages)).toEqual(["a", "assistant", "b", "assistant"]);
 });
 
-it("host.status() still shows the answer before a steered message after that message is answered again", async () => {
+it("host.status() still shows the answer that preceded a steered message, even after the message is answered again", async () => {
   const { host, id, clock } = createStage({ whenBusy: "steer" });
   const { run, open } = working();
   const started = await host.start(id, { ...run, message: said("a") });

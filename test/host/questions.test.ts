@@ -76,7 +76,7 @@ describe("a question that a tool asks", () => {
     expect((await runToolLoop({ ...options, journal, answers })).reason.kind).toBe("answered");
   });
 
-  it("is shown on the page until host.answer() is called", async () => {
+  it("is shown on the web page until host.answer() is called", async () => {
     const host = createRunHost();
     const { provider, tools } = optionsOf(true);
     const started = await host.start("chat", { message: "Go.", provider, tools });

@@ -242,7 +242,7 @@ describe("host.start() with a message that replaces another", () => {
     expect(await stage.shown()).toEqual(before);
   });
 
-  it.each(["rules", "history-0"])("does not let a page edit a pinned message with the id %s", async (id) => {
+  it.each(["rules", "history-0"])("does not let a client edit a pinned message with the id %s", async (id) => {
     const stage = open(echo);
     const pinned: UserMessage = { role: "user", content: "Be polite.", pinned: true, ...(id === "rules" && { id }) };
     const messages: readonly Message[] = [pinned, { role: "user", content: "Hello." }];

@@ -84,7 +84,7 @@ describe("a run with a compaction before its first request", () => {
   );
 });
 
-it("a log that begins with a resumed run lists the calls in the order of the message", async () => {
+it("a log that begins with a resumed run lists the calls in the order in which the message contains them", async () => {
   const tools = [tool("read", () => "read"), tool("pay", () => "paid", { needsApproval: true })];
   const script = ({ iteration }: { readonly iteration: number }) =>
     iteration === 0 ? [toolCall("read"), toolCall("pay")] : text("Done.");

@@ -49,7 +49,7 @@ describe("the requests in a run log", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
   });
 
-  it("are followed by a first token and an output if the model refuses", async () => {
+  it('are followed by "first-token" and "output" lines if the model refuses', async () => {
     const provider = createMockProvider([[chunk({ type: "refusal-delta", text: "No." })]]);
     const [iteration] = (await logRun({ provider, messages })).log.runs[0]?.iterations ?? [];
     expect([iteration?.firstToken?.kind, iteration?.output?.text]).toEqual(["text", "No."]);

@@ -53,7 +53,7 @@ function privateRun(): LoopOptions {
 }
 
 describe("runLog: the `redact` option", () => {
-  it("is called with each string in the run and with the string's place", async () => {
+  it('is called with each string in the run and the string\'s place, such as "arguments"', async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
       redact: (said, place) => {
@@ -119,7 +119,7 @@ describe("runLog: the `redact` option", () => {
     expect(parseRunLog(lines.join("")).runs[0]?.iterations[0]?.output?.text).toBe("[redaction failed]");
   });
 
-  it("does not change the messages that the model gets", async () => {
+  it("does not change the messages that the model receives", async () => {
     const plain = privateRun();
     await logRun(plain, { redact: () => "x" });
     const [, second] = (plain.provider as ReturnType<typeof createMockProvider>).requests;

@@ -187,7 +187,7 @@ describe("runLog", () => {
     ]);
   });
 
-  it("does not change the events of a stream whose reader leaves", async () => {
+  it("does not change the events of a stream whose reader stops early", async () => {
     const log = createLog();
     const stream = streamToolLoop(
       log.wrap({

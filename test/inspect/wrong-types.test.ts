@@ -86,9 +86,12 @@ describe("parseRunLog and the log exports", () => {
     ["a suspended run", () => suspendedLog(1)],
   ] as const;
 
-  it.for(logs)('either reject the log of %s as "log-damaged" or show it if one field has the wrong type', async ([, create]) => {
-    const { problems, shown } = findProblems(await create());
-    expect([...problems]).toEqual([]);
-    expect(shown).toBeGreaterThan(100);
-  });
+  it.for(logs)(
+    'either reject the log of %s as "log-damaged" or show the log if one of its fields has the wrong type',
+    async ([, create]) => {
+      const { problems, shown } = findProblems(await create());
+      expect([...problems]).toEqual([]);
+      expect(shown).toBeGreaterThan(100);
+    },
+  );
 });

@@ -43,7 +43,7 @@ const writing = (place: string): string => (place === "close" ? "is closed" : `w
 
 describe.for(
   ends.flatMap(([end, turns, more, places]) => places.map((place) => [end, writing(place), turns, more, place] as const)),
-)("a control of a run that ends with %s, used while the journal %s", ([, , turns, more, place]) => {
+)("the control of a run that ends with %s, used while the journal %s", ([, , turns, more, place]) => {
   it.for(verbs)('returns "finished" from %s(), which has no effect', async ([, act]) => {
     const clock = createTestClock();
     const store = createDurableStore();

@@ -186,7 +186,7 @@ describe("fileJournal with two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("does not remove the lock of a run that opens the journal while the run before it is closing it", async () => {
+  it("does not remove the lock of a run that opens the journal while the previous run is closing it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const held: (() => Promise<void>)[] = [];
     const tryToOpen = (): Promise<unknown> =>

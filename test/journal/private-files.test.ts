@@ -22,7 +22,7 @@ const writers: readonly (readonly [name: string, write: (path: string) => Promis
 ];
 
 describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
-  it.for(["644", "666", "640", "604"])("removes the access of other users to a file with mode %s", async (mode) => {
+  it.for(["644", "666", "640", "604"])("removes other users' access to a file with mode %s", async (mode) => {
     const path = join(makeFolder(), "a.jsonl");
     writeFileSync(path, "");
     chmodSync(path, mode);

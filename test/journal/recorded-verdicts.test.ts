@@ -193,7 +193,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(Object.keys(steps)).toEqual([...before, "i0/call/0/look/outcome", ...after]);
   });
 
-  it.for(keepings)("keep their outcomes in a replay with a different gate (%s)", async ([, make]) => {
+  it.for(keepings)("keep their outcomes in a replay with different gateTools middleware (%s)", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);
@@ -205,7 +205,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked if the resumed run's gate blocks them, even after an approval", async () => {
+  it("are blocked if gateTools in the resumed run blocks them, even after an approval", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const middleware = [approve(({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }))];

@@ -102,7 +102,7 @@ describe("approve", () => {
     [1_000, 1_000, true],
     [undefined, 2 ** 40, false],
     [Number.POSITIVE_INFINITY, 2 ** 40, false],
-  ])("obeys the time limit timeouts.approvalMs: %s", async ([approvalMs, waitedMs, denied]) => {
+  ])("obeys the `timeouts.approvalMs` limit: %s", async ([approvalMs, waitedMs, denied]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
     const approve: Approve = (_, context) => {

@@ -6,7 +6,7 @@ import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, type Playing } from "./play.ts";
 
 describe("a call that waits for approval", () => {
-  it("suspends the run after the calls that need no decision", async () => {
+  it("suspends the run after the calls that need no decision have ended", async () => {
     const { ran, start } = setUp();
     const playing = start();
     const result = await playing.result;
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("keeps its place in limits.maxToolCalls, so that no later call can take the place", async () => {
+  it("keeps its place within limits.maxToolCalls, so that no later call can take it", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 1 } });
     const first = start();
     const result = await first.result;

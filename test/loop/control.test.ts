@@ -206,7 +206,7 @@ describe("result.undelivered", () => {
     ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
     ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
     ["iteration-abort", nothing, { middleware: [onIteration(() => ({ abort: true }))] }],
-  ])('has the unsent messages in order if the run ends with the reason "%s"', async ([kind, act, options]) => {
+  ])('contains the unsent messages in order if the run ends with the reason "%s"', async ([kind, act, options]) => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
     await playing.clock.flush();
     const { control, clock } = playing;

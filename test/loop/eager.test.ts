@@ -268,7 +268,7 @@ describe("the `stream` hook", () => {
     expect(seen).toEqual([{ calls: 2 }, { calls: 0 }]);
   });
 
-  it.for(["call", "ended", "recorded"] as const)("ends the run as hook-failed if %s throws", async (name) => {
+  it.for(["call", "ended", "recorded"] as const)('ends the run as "hook-failed" if %s throws', async (name) => {
     const broken: MessageWatch = {
       [name]: () => {
         throw new Error("no");

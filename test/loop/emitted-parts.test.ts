@@ -81,7 +81,7 @@ describe.each([
 });
 
 describe("defineAgentTool: emitText", () => {
-  it("emits an agent's text in a registry without agentOf", async () => {
+  it("emits an agent's text even if the registry has no agentOf method", async () => {
     const registry = createToolRegistry([agent("child", scripted([text("Inner.")]))]);
     const { definitions, executeTool } = registry;
     const { recording, result } = play([toolCall("child"), text("Done.")], { tools: { definitions, executeTool } });

@@ -109,7 +109,7 @@ describe("callId and index in events", () => {
     expect(told(playing.recording.events)).toEqual(["tool-args-delta call_i0_0 0", ...whole("call_i0_0_1", 0)]);
   });
 
-  it('are in the events "restart" and "hidden-notice"', async () => {
+  it('are set in "restart" and "hidden-notice" events', async () => {
     const enrich = tool("enrich", () => contextRestart({ type: "context_restart_profile" }));
     const triggerMatchByToolName = new Map([["enrich", { trigger: "who*", match: "who", source: "stem" as const }]]);
     const gate = { active: true, allowedNames: ["enrich", "ok"], triggerMatchByToolName };

@@ -156,7 +156,7 @@ describe("loop events", () => {
     `);
   });
 
-  it("have the run id", async () => {
+  it("contain the run id", async () => {
     const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
     await playing.result;
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));

@@ -168,7 +168,7 @@ describe("a message in a different format", () => {
 });
 
 describe("the `store` option", () => {
-  it("is rejected with a suggestion of fileConversationStore for a path, in a run host and in a conversation", () => {
+  it("is rejected if it is a path, with a suggestion to use fileConversationStore, in a run host and in a conversation", () => {
     const store = "./chats" as never;
     expect(() => createRunHost({ store })).toThrow('Write: fileConversationStore("chats"), from');
     const options = { provider: createMockProvider([]) };

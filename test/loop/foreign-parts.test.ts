@@ -78,7 +78,7 @@ describe("a custom tool registry", () => {
 it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<Tool>) => LoopOptions["tools"]]>([
   ["a custom registry", (executeTool, traits) => ({ definitions: () => [{ ...definition, ...traits }], executeTool })],
   ["a list", (execute, traits) => [tool("t", execute, traits)]],
-])("an infinite timeoutMs of a tool from %s overrides the timeouts of the run", async ([, create]) => {
+])("an infinite timeoutMs for a tool from %s overrides the run's timeouts", async ([, create]) => {
   const clock = createTestClock();
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
   const week = 7 * 24 * 3_600_000;

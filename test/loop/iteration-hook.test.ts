@@ -30,7 +30,7 @@ describe("onIteration", () => {
     ]);
   });
 
-  it("receives undefined as the cost without pricing", async () => {
+  it("receives undefined as the cost if no pricing is set", async () => {
     const costs: unknown[] = [];
     await play([toolCall("a"), text("Done.")], {
       tools,

@@ -45,7 +45,7 @@ describe("runToolLoop with a journal that hangs", () => {
     },
   );
 
-  it("ends a run as wall-clock if open() takes longer than limits.wallClockMs, and closes the journal later", async () => {
+  it('ends a run as "wall-clock" if open() takes longer than limits.wallClockMs, and closes the journal later', async () => {
     let settle: (close: () => Promise<void>) => void = () => {};
     let closed = 0;
     const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
@@ -182,7 +182,7 @@ describe("a rejected run's journal", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("does not count the time while a step runs", async () => {
+  it("does not count the time during which a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });

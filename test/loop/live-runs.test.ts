@@ -46,7 +46,7 @@ describe("two concurrent runs", () => {
     await first.result;
   });
 
-  it("can share clock, events, signal and tools", async () => {
+  it("can share a clock, events, a signal and tools", async () => {
     const clock = createTestClock();
     const events = createLoopEvents();
     const { signal } = new AbortController();

@@ -56,7 +56,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without a policy: %s", async ([, needs, outcomes]) => {
+  ])("without approve(): %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start(typeof needs === "function" ? { middleware: [approve()] } : {});
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);

@@ -141,7 +141,7 @@ it("a call that returns a toolResult with bytes fails with an error that asks fo
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "stopWhen with an AI SDK condition (case %#) ends the run as hook-failed, and the error suggests iterationCountIs",
+  'stopWhen with an AI SDK condition (case %#) ends the run as "hook-failed", and the error suggests iterationCountIs',
   async (condition) => {
     const { result } = play([text("Hi.")], { middleware: [stopWhen(condition as unknown as StopCondition)] });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

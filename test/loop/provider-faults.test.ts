@@ -167,7 +167,7 @@ describe("the attempt-discarded chunk before a second attempt", () => {
 });
 
 describe("the attempt-discarded chunk", () => {
-  it("has secrets redacted in the error of its event", async () => {
+  it("leads to an event whose error has its secrets redacted", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });
@@ -211,7 +211,7 @@ describe("the result of runToolLoop", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("has the usage of all iterations, taken from each iteration's last snapshot or deltas", async () => {
+  it("contains the usage of all iterations, taken from each iteration's last snapshot or deltas", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
@@ -236,7 +236,7 @@ describe("the result of runToolLoop", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("has the sum over all iterations as costUSD, unless pricing fails for one iteration", async () => {
+  it("has the total cost of all iterations as costUSD, unless pricing fails for one iteration", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);

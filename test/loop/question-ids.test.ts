@@ -106,7 +106,7 @@ describe("options.answers", () => {
     expect(ran).toEqual([]);
   });
 
-  it('cannot name a call "a#2", because a generated id replaces a provider id with "#"', async () => {
+  it('cannot name a call "a#2", because a provider id that contains "#" is replaced by a generated id', async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });

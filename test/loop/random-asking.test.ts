@@ -124,6 +124,6 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
 const runs = Number(process.env["ASKINGS"] ?? 45);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("random runs that approve suspends continue with the decisions, and run no tool twice", { timeout: 600_000 }, async () => {
+it("random runs suspended by approve continue with the decisions, and run no tool twice", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
 });

@@ -107,7 +107,7 @@ describe("the unread events of streamToolLoop", () => {
     kinds.flatMap(([kind, chunk]) =>
       [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => [kind, steps.join(", "), chunk, steps] as const),
     ),
-  )("never exceed 64 %s events if the reader takes %s events at a time", async ([, , chunk, steps]) => {
+  )("include at most 64 %s events if the reader takes %s events at a time", async ([, , chunk, steps]) => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -155,7 +155,7 @@ describe("the unread events of streamToolLoop", () => {
     expect((await watched.stream.result).reason.kind).toBe("answered");
   });
 
-  it("can be thousands if reading begins late, and make the model wait", async () => {
+  it("can number in the thousands if reading begins late, and make the model wait", async () => {
     const many = text("x".repeat(5_000), { chunks: 5_000 });
     const watched = watch([[many, wait(10), many]]);
     await watched.clock.flush();

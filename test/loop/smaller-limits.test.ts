@@ -67,7 +67,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(reason.kind).toBe("answered");
   });
 
-  it.each(smaller)("ends with the recorded answer when it is replayed with a final answer allowed: %j", async (limits) => {
+  it.each(smaller)("ends with the recorded answer in a replay with finalAnswer: %j", async (limits) => {
     const recorded = await record(turns, { middleware: [finalAnswer()] });
     const open = (): Journal => replayJournal(recorded.open());
     const { reason } = await resume({ ...recorded, open }, { limits, middleware: [finalAnswer()] });
@@ -82,7 +82,7 @@ describe("a run that is resumed with smaller limits", () => {
     },
   );
 
-  it("ends with the recorded limit and its recorded value", async () => {
+  it("reports the limit that ended the recorded run, with its original value", async () => {
     const recorded = await record(turns, { limits: { maxIterations: 3 } });
     expect(recorded.result.reason).toEqual({ kind: "max-iterations", limit: 3 });
     expect((await resume(recorded, { limits: { maxIterations: 2 } })).reason).toEqual({ kind: "max-iterations", limit: 3 });
@@ -95,7 +95,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect([again.reason, again.text, again.finalAnswer]).toEqual([{ kind: "max-iterations", limit: 2 }, "So far.", true]);
   });
 
-  it("ends with the recorded output after fewer retries", async () => {
+  it("ends with the recorded output even if maxRetries is smaller", async () => {
     const recorded = async (journal: Journal, maxRetries: number, script: readonly MockMessage[]): Promise<unknown> => {
       const schema = z.object({ n: z.number() });
       const provider = createMockProvider([...script]);

@@ -43,7 +43,7 @@ describe("a failing stopWhen condition", () => {
     expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_i0_0: not-run"], 1]);
   });
 
-  it("that hangs ends the run after timeouts.callbackMs", async () => {
+  it("ends the run after timeouts.callbackMs if the condition hangs", async () => {
     const playing = play([[text("Look: "), toolCall("echo")]], { ...stopping(() => never), timeouts: { callbackMs: 700 } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -111,7 +111,7 @@ describe("a pending stopWhen condition", () => {
 });
 
 describe("stopWhen with a journal", () => {
-  it("keeps calls from running in a resumed run if the process crashed before a decision", async () => {
+  it("keeps calls from running in a resumed run if the process crashed before the condition returned", async () => {
     const store = createDurableStore();
     const playing = play([toolCall("echo")], { ...stopping(() => never), journal: store.open({ afterRecords: 4 }) });
     await playing.clock.flush();

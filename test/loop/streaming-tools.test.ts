@@ -10,7 +10,7 @@ function shownOf(events: readonly LoopEvent[]): readonly unknown[] {
 }
 
 describe("a tool that is a generator", () => {
-  it("emits each yield as a preliminary result, and returns the result", async () => {
+  it("emits each yielded value as a preliminary result, and returns the result", async () => {
     const { recording, result } = play(script, {
       tools: [
         tool("work", async function* (_args, { progress }) {
@@ -169,7 +169,7 @@ describe("a tool that is a generator", () => {
     expect([shownOf(recording.events), notes, clock.pending]).toEqual([[1], ["closed"], 0]);
   });
 
-  it("is closed by one call to return(), whose rejection is handled", async () => {
+  it("is closed by one call to return(), even if return() rejects", async () => {
     const calls: string[] = [];
     let wake: (step: object) => void = () => {};
     const steps = {

@@ -62,7 +62,7 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
 it.for<[what: string, tools: LoopOptions["tools"]]>([
   ["an array of tools", makeTools([])],
   ["no tools", undefined],
-])("toolChoice: the name of an unknown tool is refused with %s", async ([, tools]) => {
+])("toolChoice: the name of an unknown tool is refused if the run has %s", async ([, tools]) => {
   const { code, message } = await refusal({ tools, toolChoice: { name: "wype" } });
   expect([code, message]).toEqual([
     "invalid-option",

@@ -138,7 +138,7 @@ describe("the tool-start event", () => {
     for (const told of await tellTwice(calls, more)) expect(told).toEqual({ starts: ["call_i0_0"], outcomes });
   });
 
-  it("is sent again as replayed when the tool runs again after the answer to its question", async () => {
+  it("is sent again, marked as replayed, when the tool runs again after its question is answered", async () => {
     const asks = tool("asks", async (_, context) => `${await ask(context, { question: "Which?" })}!`, { durable: true });
     const first = play([toolCall("asks"), text("Done.")], { tools: [asks], runId: "r" });
     const { journal } = await first.result;

@@ -118,7 +118,7 @@ describe("tool.idleTimeoutMs", () => {
     ["progress", ({ progress }) => progress(1), 460],
     ["heartbeats", ({ heartbeat }) => heartbeat(), 460],
     ["nothing", () => {}, 100],
-  ])("after 100 ms of silence, ends a call that has sent %s", async ([, beat, endedAt]) => {
+  ])("ends a call after 100 ms of silence if the call has sent %s", async ([, beat, endedAt]) => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, beat)] });
     await clock.runAll();

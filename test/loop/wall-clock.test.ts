@@ -63,14 +63,14 @@ describe("limits.wallClockMs", () => {
     expect([playing.endedAt(), playing.provider.calls]).toEqual([6_000, 1]);
   });
 
-  it("gives a stream that has timed out no second grace period", async () => {
+  it("does not give a timed-out stream a second grace period", async () => {
     const playing = play([[text("Half"), stall({ ignoreSignal: true })]], within(123_000));
     await playing.clock.advance(200_000);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("is replaced as the reason for the run's end if a stop follows in the grace period", async () => {
+  it("is replaced as the reason for the run's end if the run is stopped during the grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -78,7 +78,7 @@ describe("limits.wallClockMs", () => {
     expect((await playing.result).reason).toMatchObject({ kind: "stopped", note: "enough" });
   });
 
-  it("grants no final answer", async () => {
+  it("does not allow a final answer", async () => {
     const tools = [tool("deaf", () => never)];
     const playing = await runOut([toolCall("deaf"), text("In short.")], {
       tools,

@@ -30,7 +30,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("keeps the order of the tools if the server lists them in another order", async () => {
+  it("keeps the order of the tools if the server lists them in a different order", async () => {
     const served = createToolServer(["b", "a", "c"].map((name) => ({ name })));
     const { client } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });

@@ -131,7 +131,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("offers changed tools in the next iteration if the report arrives on a different connection, after the result", async () => {
+  it("offers changed tools in the next iteration if the change is reported on a different connection, after the result", async () => {
     const served = createToolServer(named("first"), ({ name }) => {
       setImmediate(() => void served.setTools(named("second")));
       return says(name);

@@ -44,8 +44,8 @@ async function run(more = "", main = fail): Promise<unknown> {
   return JSON.parse(execFileSync(process.execPath, ["--input-type=module"], { input: file?.text ?? "", encoding: "utf8" }));
 }
 
-describe("a bundle of runToolLoop", () => {
-  it("has short error messages and a coarser redaction", async () => {
+describe("a bundle with runToolLoop", () => {
+  it("has short error messages and coarser redaction", async () => {
     expect(await run()).toEqual({
       text: "Done.",
       read: "The gateway refused the key [redacted]",
@@ -54,7 +54,7 @@ describe("a bundle of runToolLoop", () => {
     });
   });
 
-  it("includes the code that reads journals only if the program creates a journal", async () => {
+  it("includes the journal-reading code only if the program creates a journal", async () => {
     const keep = (journal: string): string => `
       const kept = runToolLoop({ provider, tools: [tool], messages, journal: ${journal} });
       console.log(JSON.stringify(await kept.then(({ text }) => text, ({ details }) => details.option)));`;

@@ -75,14 +75,14 @@ describe("package.json", () => {
     expect(forced).toEqual([]);
   });
 
-  it("names each peer that an entry imports", () => {
+  it("lists each peer dependency that an entry imports", () => {
     const imported = exercises.flatMap(({ imports }) => imports);
     expect(imported.filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
   });
 });
 
 describe.for(exercises)("the built entry $specifier", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports only its own peers in the .%s file", (ending) => {
+  it.for(["js", "cjs"])("imports only its own peer dependencies in the .%s file", (ending) => {
     const found = findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = [
@@ -134,7 +134,7 @@ describe("an app with the packed package", () => {
         expect(report.version).toMatch(new RegExp(`^v${major}\\.`));
       });
 
-      it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
+      it.for(exercises)("$specifier works with its own peer dependencies and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
           // Imports of ES modules cannot be observed. But if an entry loads in an app without the SDK, it does not import the SDK.
           imports: system === "cjs" ? imports : [],

@@ -39,7 +39,7 @@ function factsOf(name: string): Facts {
   return found;
 }
 
-it("docs/guides/long-runs.md and docs/performance.md: show the measured tables and picture", () => {
+it("docs/guides/long-runs.md and docs/performance.md: show the tables and the chart from the current measurements", () => {
   const guide = readFileSync("docs/guides/long-runs.md", "utf8");
   expect(guide).toContain(`<!-- money:start -->\n${measured.money}\n<!-- money:end -->`);
   const performance = readFileSync("docs/performance.md", "utf8");
@@ -52,7 +52,7 @@ it("a long run without masking and compaction: ends with context-too-long before
   expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
 });
 
-it("long runs that fit the context window: keep 95% of the possible cache prefix", () => {
+it("long runs that fit the context window: keep at least 95% of the possible cache prefix", () => {
   for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
     expect([name, facts.status]).toEqual([name, "completed"]);
     expect(facts.share).toBeGreaterThanOrEqual(0.95);
@@ -74,7 +74,7 @@ it("long runs with compaction: early compactions are cheaper than late compactio
   expect([both.compactions > 0, both.compactions < early.compactions]).toEqual([true, true]);
 });
 
-it("long runs with deferred tools: cost less with 300 tools and more with 40 tools", () => {
+it("long runs: deferring 300 tools lowers the cost, and deferring 40 tools raises the cost", () => {
   const costOf = (name: string): number => factsOf(name).money.cached;
   expect(costOf("masking, 300 deferred tools")).toBeLessThan(costOf("masking, 300 tools"));
   expect(costOf("masking, 40 deferred tools")).toBeGreaterThan(costOf("masking, `batchOf: 5`"));

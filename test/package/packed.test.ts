@@ -123,7 +123,7 @@ describe("packed package", () => {
     expect(readFileSync(join(folder, "run.html"), "utf8")).toContain('"name":"run.jsonl"');
   });
 
-  it("runs tools, registries, agents and journals from the other copy if ESM and CommonJS are both loaded", () => {
+  it("accepts tools, registries, agents and journals from its other copy if ESM and CommonJS are both loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });
   });

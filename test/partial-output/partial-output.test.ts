@@ -70,7 +70,7 @@ describe("createPartialOutput", () => {
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [], undefined, undefined, [12], undefined]);
   });
 
-  it("keeps the text of the streams before a discarded stream", () => {
+  it("keeps the text of earlier streams if a stream is discarded", () => {
     const partial = createPartialOutput();
     const second = { ...start, continuation: 1 };
     const discarded = { type: "attempt-discarded" };
@@ -140,7 +140,7 @@ describe("partialOutputs", () => {
     expect((await stream.result).reason.kind).toBe("stopped");
   });
 
-  it("yields values of the schema's type with optional fields", () => {
+  it("yields values of the schema's type, with all fields optional", () => {
     const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, middleware });
     const values = partialOutputs(stream);
     expectTypeOf(values).toEqualTypeOf<

@@ -177,7 +177,7 @@ describe("withPlanner: a run's cost", () => {
   });
 });
 
-it('withPlanner with withRetry inside: a plan with the finish reason "content-filter" ends the run', async () => {
+it('withRetry inside withPlanner: a plan with the finish reason "content-filter" ends the run', async () => {
   const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
   expect((await result).reason.kind).toBe("content-filter");
 });

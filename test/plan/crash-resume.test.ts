@@ -92,7 +92,7 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
 });
 
 it.for([0, 1, 2])(
-  "withPlanner: after a crash during a request of iteration %d, only this iteration is repeated",
+  "withPlanner: after a crash during a request in iteration %d, only this iteration is repeated",
   async (iteration) => {
     const store = createDurableStore();
     const died = new Set<string>();

@@ -138,7 +138,7 @@ it("anthropicMessages with cache: masking loses at most the 20 blocks before the
   expect(Math.max(...losses)).toBeLessThanOrEqual(20);
 });
 
-it("anthropicMessages with cache: reads nothing from the cache after an iteration that outlasts its lifetime", async () => {
+it("anthropicMessages with cache: reads nothing from the cache after an iteration that outlasts the cache's lifetime", async () => {
   const clock = createTestClock();
   const onRequest = async (index: number): Promise<void> => {
     if (index === 5) await clock.advance(300_000);

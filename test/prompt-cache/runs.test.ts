@@ -157,7 +157,7 @@ const pricing: LoopOptions["pricing"] = ({
   cacheWriteTokens: written = 0,
 }) => inputTokens - read - written + read * 0.1 + written * 1.25 + outputTokens * 5;
 
-it("watchPromptCache: result.cache contains the reported tokens and the saved cost", async () => {
+it("watchPromptCache: result.cache contains the reported tokens and the cost savings", async () => {
   const script = [
     [toolCall("look", {}), tokens],
     [text("Done."), tokens],

@@ -130,7 +130,7 @@ describe("strictService: preserved thinking", () => {
     );
   });
 
-  it("lets a run finish even if its system text changes, and produces a report", async () => {
+  it("is dropped and reported if the run's system text changes, and the run still completes", async () => {
     const look = defineTool({
       name: "look",
       description: "Looks",
@@ -154,7 +154,7 @@ describe("strictService: preserved thinking", () => {
   });
 });
 
-it("strictService: GPT-6.2 reports reasoning that it removed after a changed prefix", async () => {
+it("strictService: GPT-6.2 reports reasoning that it removed after the prefix changed", async () => {
   const service = strictService("openai-responses", { answers: [[reasoning("Hm."), toolCall("look", {}, { id: "call_1" })]] });
   const user = { role: "user", content: "Look." };
   const look = { type: "function", name: "look", parameters: { type: "object", properties: {} }, strict: false };

@@ -36,7 +36,7 @@ function throwIfFailed<Values>(details: fc.RunDetails<Values>): void {
 }
 
 it(
-  "random programs: no strict service refuses a request, even in a run that follows any kind of ending",
+  "random programs: no strict service refuses a request, even after earlier runs with any kind of ending",
   { timeout: 600_000 },
   async () => {
     const { requests, moves } = await expectAccepted({ numRuns, seed });

@@ -208,7 +208,7 @@ describe("strictService", () => {
   });
 
   it.each(["vllm", "llama-server", "ollama", "openrouter"] as const)(
-    "%s gives calls from a Mistral model ids that the model accepts",
+    "for a Mistral model at %s, uses call ids that the model accepts",
     async (kind) => {
       const service = strictService(kind, { answers: [toolCall("look")] });
       const body = { ...question, model: "mistralai/mistral-small-4" };

@@ -15,13 +15,13 @@ describe("the documentation site", () => {
     expect(links.filter((link) => link === `/${page.replace(/\.md$/, "")}`)).toHaveLength(1);
   });
 
-  it("keeps a docs page's path below docs, and links it to pages on the site", () => {
+  it("keeps a page's path relative to docs, and links the page to other pages on the site", () => {
     const page = texts.get("tutorial/1-answer.md");
     expect(page).toContain("[Providers](../guides/providers.md)");
     expect(page).toContain("[the model looks up an order](./2-tool.md)");
   });
 
-  it("turns a linked example into a page with its code, which the search ignores", () => {
+  it("turns a linked example into a page with its code, and excludes this page from the search", () => {
     expect(texts.get("guides/approvals-and-gates.md")).toContain("(../source/examples/approval-inbox/inbox.ts.md)");
     const page = texts.get("source/examples/approval-inbox/inbox.ts.md");
     expect(page).toContain("search: false");
@@ -33,7 +33,7 @@ describe("the documentation site", () => {
     expect(texts.get("contents.md")).toContain("](./guides/providers.md)");
   });
 
-  it("copies pictures to where their pages link to them", () => {
+  it("copies pictures to the paths that their pages link to", () => {
     expect(texts.get("index.md")).toContain("](./promises/goes-on.svg)");
     expect(copies.get("promises/goes-on.svg")).toBe("docs/promises/goes-on.svg");
   });
@@ -43,7 +43,7 @@ describe("the sidebar", () => {
   const titleOf = (path: string): string => `Title of ${path}`;
   const routeOf = (path: string): string | undefined => (path === "docs/llms.md" ? undefined : `/${path}`);
 
-  it("puts a page into the list that names it, or otherwise into the first group of tasks", () => {
+  it("puts a page into the list that names it, or otherwise into the first task group that links to it", () => {
     const contents = `Read [one](tutorial/1.md), then [a](guides/a.md).
 
 ## I want to ...

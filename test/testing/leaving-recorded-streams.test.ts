@@ -10,7 +10,7 @@ it("recordTo: closes the source stream when the reader stops", async () => {
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("recordTo: records nothing if the reader closes an ended stream", async () => {
+it("recordTo: records nothing more if the reader closes a stream that has already ended", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();

@@ -31,7 +31,7 @@ describe("deferred tools for a provider with its own search", () => {
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
     play([], { provider, tools: withToolSearch(pair), middleware: [deferTools()], ...more }).result;
 
-  it("are all in each request, marked as deferred", async () => {
+  it("are all included in each request, marked as deferred", async () => {
     const provider = searching([toolCall("beta"), toolCall("find_tools", { query: "x" }), done]);
     const result = await go(provider);
     expect(marksOf(provider)).toEqual(Array.from({ length: 3 }, () => "clock,alpha*,beta*"));

@@ -63,7 +63,7 @@ describe("tracing with a faulty tracer or meter", () => {
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("puts a nested run's span below the outer run if the call's span is missing", async () => {
+  it("puts a nested run's span below the outer run's span if the call's span is missing", async () => {
     const stage = setUpTracing();
     const research = tool("research", (_, context) =>
       runNested(context, { provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),

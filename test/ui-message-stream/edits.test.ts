@@ -89,7 +89,7 @@ describe("a chat UI with useChat", () => {
     expect((await stored()).length).toBe(2);
   });
 
-  it("gets one answer if each request arrives twice", async () => {
+  it("gets only one answer even if each request arrives twice", async () => {
     let requests = 0;
     const paying: MockScript = ({ messages }) => {
       requests += 1;

@@ -81,7 +81,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
 });
 
 describe.each(specs.filter(({ version }) => version !== "v2"))(
-  "aiSdkModel (spec $version): approval request from the service",
+  "aiSdkModel (spec $version): an approval request from the service",
   (spec) => {
     const stream: SpecStream = {
       parts: [

@@ -5,7 +5,7 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { specs } from "./ai-sdk-specs.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 
-describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): a request", (spec) => {
   it("contains only the prompt, the abort signal and includeRawChunks by default", async () => {
     const { send } = createBench(spec);
     expect(await send({})).toEqual({

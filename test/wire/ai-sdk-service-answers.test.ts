@@ -4,7 +4,7 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { answer, call, metadata, part } from "./ai-sdk-message-parts.ts";
 import { specs } from "./ai-sdk-specs.ts";
 
-describe.each(specs.filter(({ version }) => version !== "v2"))("aiSdkModel (spec $version): approval response", (spec) => {
+describe.each(specs.filter(({ version }) => version !== "v2"))("aiSdkModel (spec $version): an approval response", (spec) => {
   const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
   const approval = { approvalId: "ap_1", approved: false, reason: "No." };
 

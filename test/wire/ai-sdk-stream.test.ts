@@ -3,7 +3,7 @@ import type { AiSdkWarning } from "../../src/ai-sdk/model-options.ts";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): a stream", (spec) => {
   const usage = { input: 10, output: 4, cached: 3, reasoning: 1 };
   const done = spec.finish("stop", { raw: "end_turn", usage });
 

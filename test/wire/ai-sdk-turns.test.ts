@@ -4,7 +4,7 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { answer, call, metadata, part } from "./ai-sdk-message-parts.ts";
 import { specs } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("aiSdkModel (spec $version): assistant message in the next request", (spec) => {
+describe.each(specs)("aiSdkModel (spec $version): an assistant message in the next request", (spec) => {
   const meta = { mock: { itemId: "fc_1", caller: { type: "program" } } };
   const parts = [
     { type: "reasoning", text: "Hm", providerOptions: { mock: { signature: "c2ln" } } },

@@ -161,7 +161,7 @@ describe.for(players)("provider $name: images and files", (player) => {
 const cannot = players.filter((player) => player.expect(rowOf("audio, https: URL"), "user") === "refused");
 const can = players.find(({ name }) => name === "google");
 
-describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
+describe.for(cannot)("provider $name: an unsupported audio URL", (player) => {
   const row = rowOf("audio, https: URL");
   const messages = [...greeted, sends(row)];
   const startOther = async (): Promise<Awaited<ReturnType<Player["start"]>>> => {

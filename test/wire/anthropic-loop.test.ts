@@ -138,7 +138,7 @@ describe("runToolLoop with anthropicMessages", () => {
     });
   });
 
-  it("sends messages back without calls to server tools that have no result", async () => {
+  it("sends messages back without server tool calls that have no result", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });

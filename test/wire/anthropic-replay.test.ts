@@ -111,7 +111,7 @@ it.for<[what: string, found: readonly string[], left: readonly string[], sent: r
   ["none of the found tools", ["a", "b"], ["c"], call],
   ["other tools, after a search without results", [], ["c"], ["server_tool_use s1", "tool_search_tool_result s1", ...call]],
 ])(
-  "anthropicMessages: in a request with %s, sends tool search references only to the tools of that request",
+  "anthropicMessages: in a request with %s, sends tool search references only to the tools in that request",
   async ([, names, left, sent]) => {
     const blocks = [searchTools, results(...names), use("t1")];
     const setup = { toolSearch: "bm25", model: "claude-opus-4-8" } as const;

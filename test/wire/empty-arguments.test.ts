@@ -6,7 +6,7 @@ import { adapters } from "./adapters.ts";
 const text = "Good.";
 
 describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))(
-  "%s: tool call with empty or doubly encoded arguments",
+  "%s: a tool call with empty or doubly encoded arguments",
   ([, { open }]) => {
     it.for([["null"], [" null "], [""]])(
       "runs with {} if the tool requires no parameter and the argument text is %j",

@@ -82,7 +82,7 @@ function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
 const statusOf = ({ row }: Cell): string => row.text.replace(/^(\S+) (\S+), .*/, 'the status "$1" and the reason "$2"');
 
 for (const adapter of adapters) {
-  describe(`${adapter.name}: end of a stream`, () => {
+  describe(`${adapter.name}: the end of a stream`, () => {
     it.for(cellsOf(adapter).flatMap((cells) => cells.map((cell) => [cell.outcome, cell.cause, cell] as const)))(
       "gives %s if %s",
       async ([, , { end, word, row, rowWithCalls }]) => {

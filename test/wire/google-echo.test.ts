@@ -3,7 +3,7 @@ import { callPart, counts, says, stop, text } from "./google-frames.ts";
 import { answer, call, image, oslo, output, placeholder, play, question } from "./google-run.ts";
 import type { RawReply } from "./raw-sse-server.ts";
 
-describe("googleGenerateContent: history in the next request", () => {
+describe("googleGenerateContent: the history in the next request", () => {
   it("contains every part unchanged with the original signature", async () => {
     const search = {
       toolCall: { id: "s", toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["Oslo"] } },

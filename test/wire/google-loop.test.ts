@@ -4,7 +4,7 @@ import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("runToolLoop with googleGenerateContent", () => {
-  it('requests the rest of an answer after the finish reason "CONTINUATION" and joins both texts', async () => {
+  it('requests the rest of an answer after the finish reason "CONTINUATION" and joins both parts', async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),

@@ -15,7 +15,7 @@ async function connect(
   return () => runIteration(provider, ask("hi"));
 }
 
-describe("googleGenerateContent: provider error", () => {
+describe("googleGenerateContent: a provider error", () => {
   it.for<[title: string, status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
     [
       "status 429 and retry-after",

@@ -80,7 +80,7 @@ describe.for(adapters)("runToolLoop with $name, and a call in the answer's text"
     expect([bare.result.status, bare.bodies.length]).toEqual(["completed", 1]);
   });
 
-  it.for(isWhole ? marks : [])("accepts an answer that ends with a sentence about the mark %s", async ([mark]) => {
+  it.for(isWhole ? marks : [])("accepts an answer that ends with a sentence about the marker %s", async ([mark]) => {
     const named = `The call ends with ${mark}`;
     const { result, bodies } = await run({ text: named, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", named, 1]);

@@ -10,7 +10,7 @@ async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly stri
   return types;
 }
 
-describe.for(wires)("provider $name: stream", (wire) => {
+describe.for(wires)("provider $name: a stream", (wire) => {
   it("ends and closes the connection when the reader stops while the service is silent", async () => {
     const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
     const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);

@@ -242,7 +242,7 @@ describe("runToolLoop with openaiResponses", () => {
     });
   });
 
-  it("separates commentary and answer with a blank line", async () => {
+  it("separates the commentary from the answer with a blank line", async () => {
     const { result } = await play([reply(message("I look.", { phase: "commentary", id: "msg_0" }), mild)]);
     expect(result.text).toBe("I look.\n\nMild.");
   });

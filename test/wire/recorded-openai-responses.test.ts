@@ -161,7 +161,7 @@ if (hasRecorded("openai-responses")) {
     });
   });
 
-  describe("runToolLoop with openaiResponses: recorded run", () => {
+  describe("runToolLoop with openaiResponses: a recorded run", () => {
     it("sends reasoning and calls back in order", async () => {
       const replies = [0, 1, 2, 3].map((response) => ({ frames: readEvents({ name: azure, response }).map(event) }));
       const server = await startRawServer(replies);

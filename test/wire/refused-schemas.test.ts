@@ -55,7 +55,7 @@ describe("a tool's schema in a request", () => {
     );
   });
 
-  it("for GPT, allows the properties of a refused pattern in patternProperties", async () => {
+  it("for GPT, still allows properties that match a refused pattern in patternProperties", async () => {
     const patternProperties = { [String.raw`^\p{L}$`]: string, "^a$": string };
     const closed = { patternProperties, additionalProperties: false };
     expect(await sendSchema(gpt, object(closed))).toEqual(object({ patternProperties: { "^a$": string } }));
@@ -145,7 +145,7 @@ describe("Muse Spark: deep schemas", () => {
   const nest = (depth: number, inner: Json): Json =>
     depth === 0 ? inner : { type: "object", properties: { next: nest(depth - 1, inner) } };
 
-  it("keep ten levels, and on the tenth level only the keywords without schemas", async () => {
+  it("keep ten levels, and on the tenth level only keywords that contain no schemas", async () => {
     const tenth = { type: "object", description: "D", properties: { a: string }, required: ["a"], additionalProperties: false };
     expect(await sendSchema(meta, nest(9, tenth) as Schema)).toEqual(nest(9, { type: "object", description: "D" }));
     expect(await sendSchema(meta, nest(9, string) as Schema)).toEqual(nest(9, string));

@@ -75,7 +75,7 @@ function findSchema(body: unknown): unknown {
 }
 
 describe.for(adapters)("$name $variant: tool schemas in older drafts", (adapter) => {
-  it.for(kinds)("%s is sent as JSON Schema 2020-12", async ([, given, sent]) => {
+  it.for(kinds)("are sent as JSON Schema 2020-12 if they contain %s", async ([, given, sent]) => {
     const { provider, bodies, close } = await adapter.open([done]);
     onTestFinished(close);
     const inputSchema: JsonSchema = {

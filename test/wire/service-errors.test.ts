@@ -14,7 +14,7 @@ import { errorBodies } from "./service-error-bodies.ts";
 const hasOwnText = (wire: string): boolean => wire === "googleGenerateContent" || wire === "aiSdkModel";
 
 describe.for(wires)("%s with errors from services", ([wire, connect]) => {
-  it.for(errorBodies.map((row) => [row.service, row] as const))("reports the reason of %s", async ([, row]) => {
+  it.for(errorBodies.map((row) => [row.service, row] as const))("reports the reason given by %s", async ([, row]) => {
     const { service: _, body, headers, status, message, ...fields } = row;
     const { error } = await runIteration(connect(answerWith(refusal(status, body, headers))), ask("Go."));
     expect(error).toMatchObject({ status, ...fields });
@@ -52,7 +52,7 @@ describe.for(wires)("%s with errors from services", ([wire, connect]) => {
     expect(error?.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it("reads the time to wait from the headers in an error body of OpenRouter", async () => {
+  it("reads the time to wait from the headers in an OpenRouter error body", async () => {
     const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(Date.now() + 42_000) };
     const body = { error: { message: "Rate limit exceeded: free-models-per-min. ", code: 429, metadata: { headers } } };
     const { error } = await runIteration(connect(answerWith(refusal(429, body))), ask("Go."));
@@ -128,7 +128,7 @@ describe.for([
       'event: error\ndata: {"error":{"message":"Trying to keep the first 900 tokens when context the overflows."}}\n\n',
       { code: "context-too-long" },
     ],
-  ])("reports the reason of %s", async ([, frame, error]) => {
+  ])("reports the reason given by %s", async ([, frame, error]) => {
     const iteration = await runIteration(connect(answerWith(events(said, frame))), ask("Go."));
     expect(iteration.text).toBe("Hel");
     expect(iteration.error).toMatchObject(error);
@@ -163,7 +163,7 @@ describe("openaiChat with openai 6: the caller's client", () => {
     expect(error?.message).toBe("Unexpected role");
   });
 
-  it("reports the status of an error without a reason if the client only has the method that sends requests", async () => {
+  it("may have only the method that sends requests: the error then contains the status instead of the service's reason", async () => {
     const { chat } = new OpenAI({ apiKey: "k", baseURL: "https://a.test/v1", fetch, maxRetries: 0 });
     const create: OpenAIChatClient["chat"]["completions"]["create"] = ({ model }, options) =>
       chat.completions.create({ model, messages: [], stream: true }, options);

@@ -30,11 +30,14 @@ describe("openaiChat: the messages of a request", () => {
     ["the id, before the port", { id: "mistral", at: `${local}:1234/v1` }],
     ["the model at a different address", { model: "mistralai/mistral-large-4", at: "https://openrouter.ai/api/v1" }],
     ["the model on a local server", { model: "devstral-small-2603", at: `${local}:8000/v1` }],
-  ])("for Mistral, recognized by %s, include an assistant message between tool and user", async ([, options]) => {
-    const sent = await sendChat(options, { messages: afterTool });
-    expect(rolesOf(sent)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
-    expect(textsOf(sent)[3]).toBe("I have read the results.");
-  });
+  ])(
+    "for Mistral, recognized by %s, include an assistant message between the tool message and the user message",
+    async ([, options]) => {
+      const sent = await sendChat(options, { messages: afterTool });
+      expect(rolesOf(sent)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+      expect(textsOf(sent)[3]).toBe("I have read the results.");
+    },
+  );
 
   it.for<[options: ChatOptions]>([[{}], [{ at: "https://api.openai.com/v1" }], [{ service: "vllm", model: "qwen3" }]])(
     "with the options %j, include the user message directly after the results",
@@ -133,22 +136,25 @@ describe("openaiChat: the messages of a request", () => {
     [{ at: `${local}:4000/v1`, model: "bedrock/us.anthropic.claude-opus-4-8" }, null],
     [{ model: "anthropic/claude-sonnet-5" }, null],
     [{ at: "https://api.x.ai/v1" }, "(Calls tools.)"],
-  ])("with the options %j, have blank text replaced, or omitted next to other text", async ([options, besideCall]) => {
-    const blank = { type: "text", text: " \n" } as const;
-    const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
-    const messages: readonly Message[] = [
-      user("Look."),
-      Object({ role: "assistant", content: [blank, ...Object(asked("c")).content] }),
-      answered("c"),
-      { role: "assistant", content: [blank] },
-      { role: "user", content: [blank, { type: "text", text: "Go on." }, image] },
-      said("Gone."),
-      { role: "user", content: [blank, blank] },
-    ];
-    const [, call, , filled, kept, , none] = textsOf(await sendChat(options, { messages }));
-    expect([call, filled, none]).toEqual([besideCall, "(empty)", "(empty)"]);
-    expect(kept).toMatchObject([{ type: "text", text: "Go on." }, { type: "image_url" }]);
-  });
+  ])(
+    "with the options %j, contain no blank text: it is replaced, or omitted next to other text",
+    async ([options, besideCall]) => {
+      const blank = { type: "text", text: " \n" } as const;
+      const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
+      const messages: readonly Message[] = [
+        user("Look."),
+        Object({ role: "assistant", content: [blank, ...Object(asked("c")).content] }),
+        answered("c"),
+        { role: "assistant", content: [blank] },
+        { role: "user", content: [blank, { type: "text", text: "Go on." }, image] },
+        said("Gone."),
+        { role: "user", content: [blank, blank] },
+      ];
+      const [, call, , filled, kept, , none] = textsOf(await sendChat(options, { messages }));
+      expect([call, filled, none]).toEqual([besideCall, "(empty)", "(empty)"]);
+      expect(kept).toMatchObject([{ type: "text", text: "Go on." }, { type: "image_url" }]);
+    },
+  );
 
   it("for Google, have a placeholder signature on the first call in a different model's message", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];

@@ -35,7 +35,7 @@ describe("tool-related fields in a request without tools", () => {
   });
 });
 
-describe("tool choice", () => {
+describe("the tool choice", () => {
   const tools = [tool("plan"), tool("look")];
   const forced = (toolChoice: unknown): RunOptions => ({ tools, toolChoice, limits: { maxIterations: 1 } }) as RunOptions;
   const named = { name: "plan" };
@@ -139,7 +139,7 @@ describe("tool choice", () => {
     expect((await sendChat(options, thinking("disabled"))).body).toMatchObject({ tool_choice: "required", ...disabled });
   });
 
-  it("is a single word, with only the named tool, for LM Studio with openaiResponses", async () => {
+  it('is "required", with only the named tool, for LM Studio with openaiResponses', async () => {
     const { body } = await sendResponses({ at: `${local}:1234/v1` }, forced(named));
     expect(body).toMatchObject({ tool_choice: "required", tools: [{ name: "plan" }] });
     expect(body.tools).toHaveLength(1);

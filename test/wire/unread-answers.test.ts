@@ -67,7 +67,7 @@ describe.for(all)("provider $name with an error response", ({ connect }) => {
   });
 });
 
-describe.for(vendors)("provider $name: response with status 200 that is not a stream", ({ connect }) => {
+describe.for(vendors)("provider $name: a response with status 200 that is not a stream", ({ connect }) => {
   const read = (reply: RawReply): Promise<Iteration> => hear((url) => connect(url).provider, reply);
 
   it.for<[what: string, reply: RawReply, code: ProviderErrorCode, message: string]>([
@@ -133,7 +133,7 @@ describe.for(vendors)("provider $name: response with status 200 that is not a st
   });
 });
 
-describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
+describe.for(vendors)("provider $name: a stream", ({ toReply, connect }) => {
   it.for<[title: string, value: string]>([
     ["blank lines", "\n\n"],
     ["a comment", ": keep-alive\n\n"],

@@ -68,8 +68,8 @@ it.for<[what: string, convert: (messages: readonly Message[]) => object]>([
   expect(textsIn(made).filter((text) => !text.isWellFormed())).toEqual([]);
 });
 
-describe.for(adapters)("$name $variant: half surrogate pairs and U+0000", (adapter) => {
-  it("sends well-formed strings without U+0000, and keeps whole pairs", async () => {
+describe.for(adapters)("$name $variantwith lone surrogates and U+0000", (adapter) => {
+  it("sends well-formed strings without U+0000, and keeps surrogate pairs", async () => {
     const { provider, bodies, close } = await adapter.open(script);
     onTestFinished(close);
     const result = await runToolLoop({

@@ -83,7 +83,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("CycleCounts: compares results call by call, even if the calls change their order", () => {
+it("CycleCounts: compares results call by call, even if the order of the calls changes", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = new CycleCounts({ maxCycle: 2, compareResults: true });

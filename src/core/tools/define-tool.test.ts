@@ -195,7 +195,7 @@ describe("assertTool", () => {
     [undefined, "undefined"],
     [[search], "an array of 1 item"],
     [() => search, "a function"],
-  ])("rejects a value that is not an object and calls it $1", ([value, received]) => {
+  ])("rejects a value that is not an object, and describes it as $1", ([value, received]) => {
     expect(problemWith(value)).toBe(`: is ${received}, but must be an object`);
   });
 

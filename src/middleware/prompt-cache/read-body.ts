@@ -77,8 +77,8 @@ function readSettings(fields: UnknownRecord): BodyParts["settings"] {
 const choices: ReadonlySet<string> = new Set(["any", "tool", "none"]);
 
 /**
- * True for a setting that is part of the cached prefix. `tool_choice` is part of the prefix only for Anthropic, unless its value is "auto",
- * which means the same as no choice.
+ * True for a setting that is part of the cached prefix. `tool_choice` is part of the prefix only for Anthropic, and only if its value is
+ * not "auto", which means the same as no choice.
  */
 function isPrefixSetting(name: string, value: unknown): boolean {
   return name !== "tool_choice" || (isRecord(value) && choices.has(textOf(value["type"])));

@@ -18,7 +18,7 @@ export type CacheBreakCause = PromptCacheBreak["cause"];
 /** One stream's requests, and the money that the prompt cache saved. */
 export type StreamCache = NonNullable<StreamResult["cache"]>;
 
-/** How one request began, as JSON data. */
+/** The beginning of one request, as JSON data. */
 export type RequestPrefix = StreamCache["requests"][number];
 
 /** The digest of one part of a request. */
@@ -31,7 +31,7 @@ export type PartDigest = LastRequest["tools"][number];
 export interface PromptCacheWatch extends Middleware {
   /**
    * Returns middleware that compares a run's first request with `earlier`, the final request of an earlier run in the same
-   * conversation. Pass `cache.last` from that run's result. Returns the middleware unchanged for `undefined`.
+   * conversation. Pass `cache.last` from that run's result. Returns this middleware unchanged if `earlier` is undefined.
    */
   startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }

@@ -31,7 +31,7 @@ import { readBody } from "./read-body.ts";
  * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits a
  * `cache-break` event with the cause and the bytes that were lost. `result.cache` contains the totals.
  *
- * The middleware compares the bodies that adapters hand to their SDKs. Your own provider must call `call.sending`; otherwise its requests
+ * The middleware compares the bodies that adapters hand to their SDKs. A custom provider must call `call.sending`. Otherwise, its requests
  * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and totals. The first request of a
  * resumed run is compared with the newest recorded request. Any number of runs can share the returned object.
  *
@@ -137,7 +137,7 @@ export class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** Compares the first request to a model, which cannot use the cache of the previous request's model. */
+  /** Returns the comparison for the first request to a model, which cannot use the cache of the previous request's model. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
@@ -183,7 +183,10 @@ function toBreak({ cause, isIntended, sharedBytes }: Comparison, { prefixBytes, 
   return cause && { ...place, cause, isIntended, keptBytes: sharedBytes, lostBytes: prefixBytes - sharedBytes };
 }
 
-/** Returns the price without a cache, minus the actual cost. Undefined if a price is unknown or a service did not report its cache use. */
+/**
+ * Returns the savings: the price without a cache minus the actual cost. Undefined if a price is unknown or a service did not report its
+ * cache use.
+ */
 function sumSavings(
   spendings: readonly AttemptSpending[],
   priceOf: (usage: Usage, by: AttemptSpending) => unknown,

@@ -62,7 +62,7 @@ function factsOf({ tokens, costUSD, startedAt, durationMs }: RunNode, now: numbe
   return `  ${tokens.toLocaleString("en-US")} tokens${cost}  ${seconds.toFixed(1)} s`;
 }
 
-/** Cuts the left part of the line, so that the right part stays visible. */
+/** Shortens the left part of the line, so that the right part stays visible. */
 function fit({ left, right }: Line, width: number): string {
   const room = Math.max(0, width - right.length);
   const cut = cutColumns(left, room);

@@ -81,7 +81,7 @@ export class ChannelTrace<Facts extends Message> implements Scope {
 }
 
 /**
- * The name of the tracing channel for runs. Node derives channels such as `tracing:turnwright:run:start`. The messages are
+ * The name of the tracing channel for runs. Node derives channels from it, such as `tracing:turnwright:run:start`. The messages are
  * `RunMessage` objects.
  */
 export const runChannel = "turnwright:run";

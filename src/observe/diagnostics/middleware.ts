@@ -187,7 +187,7 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  *
  * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `options`, and an Error on platforms without these channels.
+ * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid, and an Error on platforms without these channels.
  *
  * Source: nodejs.org/api/diagnostics_channel.html#class-tracingchannel.
  *

@@ -25,7 +25,7 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  *
  * - A run's settings are those of its first request. `tracing` reports the settings before `prepareIteration` changes them.
  * - The time to the first chunk is the time to the first text, reasoning or call. With a wrapper such as `withRetry`, the first
- *   text, reasoning or call of all attempts counts.
+ *   text, reasoning or call of any attempt counts.
  * - In `gen_ai.output.messages`, calls have the ids and arguments that the run uses, not those that the model wrote.
  * - `turnwright.tool.executed` comes from the outcome, so it is also true for a call that reused the result of a discarded
  *   attempt.

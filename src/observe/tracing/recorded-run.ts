@@ -13,7 +13,7 @@ export interface Execution {
   readonly lines: readonly LoggedLine[];
   /** The lines of the earlier executions. */
   readonly before: readonly LoggedLine[];
-  /** The time at which the next execution starts, in milliseconds since 1970, or `Infinity`. */
+  /** The time at which the next execution starts, in milliseconds since 1970, or `Infinity` if there is none. */
   readonly until: number;
   readonly messagesOf: ReadonlyMap<LoggedLine, () => readonly Message[]>;
 }

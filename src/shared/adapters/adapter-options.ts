@@ -49,7 +49,7 @@ export function refuseBare(value: unknown, [, fits]: Check, [name, write]: reado
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
 
-/** The checks for `AdapterOptions`, and for the options `id`, `model` and `structuredOutput`, which all adapters also have. */
+/** The checks for `AdapterOptions`, and for the `id`, `model` and `structuredOutput` options, which all adapters also have. */
 export const adapterChecks: Checks<
   AdapterOptions & { readonly id?: string; readonly model: string; readonly structuredOutput?: boolean }
 > = {

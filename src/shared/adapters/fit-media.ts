@@ -33,7 +33,7 @@ export interface MediaLimits {
 interface MediaRules {
   readonly forms: MediaForms<unknown>;
   readonly limits: MediaLimits | undefined;
-  /** The provider's id, for errors. */
+  /** The provider's id, for error messages. */
   readonly id: string;
 }
 

@@ -167,7 +167,7 @@ describe("toObjectSchema", () => {
     expect(toObjectSchema(schema)).toBe(schema);
   });
 
-  it("reads a schema only once, even with many references to itself and among its parts", () => {
+  it("reads a schema only once, even if the schema and its parts often refer to each other", () => {
     const twice = (name: string): object[] => [{ $ref: name }, { $ref: name }];
     const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`d${n}`, { anyOf: twice(`#/$defs/d${n + 1}`) }]));
     const schema = { allOf: twice("#/$defs/d0"), anyOf: twice("#"), $defs: { ...$defs, d60: object({ a: text }) } };

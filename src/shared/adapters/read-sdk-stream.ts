@@ -68,7 +68,7 @@ const quietAfterMs = 5_000;
  *
  * An error that reports a filtered prompt or a malformed call becomes a `finish` chunk, whether it was thrown or arrived in the stream.
  *
- * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the SDK's
+ * Each event without content counts as a heartbeat. If the consumer stops reading, even while it waits for a chunk, the SDK's
  * signal is aborted, because some SDKs would otherwise keep the connection open.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {

@@ -45,7 +45,7 @@ const closings: readonly RegExp[] = [
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
 /**
- * The number of characters to search at the end of a text. Enough for any closing mark of a call, such as `</tool_call>`, and whitespace
+ * The number of characters to search at the end of the text. Enough for any closing mark of a call, such as `</tool_call>`, and whitespace
  * after it.
  */
 const tailLength = 100;
@@ -53,7 +53,7 @@ const tailLength = 100;
 /**
  * Adapts calls' arguments to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
  * becomes "malformed-call", so that the model is asked again. The call is not run, because a model may also write such text when it quotes
- * a document. Returns `reader` if the model may not call tools.
+ * a document. Returns `reader` itself if the model must not call tools.
  */
 function watchCalls(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
   if (tools.length === 0 || toolChoice === "none") return reader;

@@ -197,7 +197,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
 
 type RenameMessages = (messages: readonly Message[], parameters: Parameters) => readonly Message[];
 
-/** Creates a function that renames each message only once, as long as the renamed parameters stay the same. */
+/** Creates a function that replaces the names in each message only once, as long as the renamed parameters stay the same. */
 function createMessageRenamer(named: Rename): RenameMessages {
   let used = "";
   let toMessage = memoize((message: Message) => renameMessage(message, named));
@@ -230,7 +230,7 @@ function renameArguments(part: ToolCallPart, names: Names | undefined): ToolCall
   return args === part.args && approvedArgs === part.approvedArgs ? part : { ...part, args, approvedArgs };
 }
 
-/** Creates a function that restores the names in each chunk of one stream. `names` and `keys` map sent names to the originals. */
+/** Creates a function that restores the names in each chunk of one stream. `names` and `keys` map sent names to the original ones. */
 function createRestorer(names: Names, keys: Names): (chunk: ModelChunk) => ModelChunk {
   const pieces = new Map<string, (piece: string) => string>();
   const readPiece = (call: string, piece: string): string => {

@@ -92,7 +92,7 @@ export class Deadline implements Cancellable {
   }
 
   /**
-   * Pauses the limit on silence until the returned function is called. Use it while something else limits the time of the work. With
+   * Pauses the limit on silence until the returned function is called. Use it while something else limits how long the work may take. With
    * `isPaused`, also pauses the time limit, for example while a call waits for a person.
    */
   hold(isPaused: boolean): () => void {

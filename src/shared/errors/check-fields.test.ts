@@ -55,7 +55,7 @@ it("invalidOption: describes the received value without its content", () => {
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("checkFields: suggests the nearest valid option of the same group", () => {
+it("checkFields: suggests the nearest valid option in the same group", () => {
   expect(() => checkFields("limits", { maxIteration: 1 }, { maxIterations: { min: 1 } })).toThrow(
     'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );

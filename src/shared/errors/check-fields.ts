@@ -72,8 +72,8 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
 };
 
 /**
- * Creates a table of checks. Calls are marked as pure. Otherwise, bundlers would keep an unused table that reads fields, because the fields
- * could be getters with side effects.
+ * Creates a table of checks. Calls to this function are marked as pure. Otherwise, bundlers would keep an unused table that reads fields,
+ * because the fields could be getters with side effects.
  */
 export function table<T>(make: () => T): T {
   return make();

@@ -33,7 +33,7 @@ export interface LoopErrorDetails {
    * comes directly after `index`.
    */
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
-  /** A control, a run id or an in-memory journal is already used by a running loop. */
+  /** A control, a run id or an in-memory journal is already in use by a running loop. */
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
   /** A nested run would be too deep: it would have `current` outer runs, but at most `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };

@@ -14,7 +14,7 @@ export const errorWordsCheck: Check = [
     Array.isArray(value) && value.every((row: unknown) => isRecord(row) && row.pattern instanceof RegExp && isCode(row.code)),
 ];
 
-/** Changes the code of an error whose message matches one of the words. The first match is used. */
+/** Changes the code of an error whose message matches a pattern in `words`. The first match is used. */
 export function withErrorWords(error: ProviderError, words: readonly ErrorWord[] = []): ProviderError {
   const found = words.find(({ pattern }) => error.message.search(pattern) >= 0);
   return found === undefined ? error : { ...error, code: found.code, retryable: defaultRetryable(found.code) };

@@ -154,7 +154,7 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
-/** Omits fields that have no meaning in a comparison. */
+/** Omits fields that do not matter in a comparison. */
 export function omitFields(fields: object, isOmitted: (name: string, value: unknown) => boolean): Json {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isOmitted(name, value)));
 }

@@ -32,7 +32,7 @@ export type Line =
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
-  /** A copy of the chunk, which may be changed. An error that the stream threw is passed as an `error` chunk. */
+  /** A copy of the chunk, which `redact` may modify. An error that the stream threw is passed as an `error` chunk. */
   readonly chunk: ModelChunk;
 }
 

@@ -163,7 +163,7 @@ describe("toMarkdown", () => {
     expect(toMarkdown(run, { system: false, reasoning: false })).not.toMatch(/SYSTEM|REASONING|<details>/);
   });
 
-  it("notes a missing run end and a missing call outcome", async () => {
+  it("writes the system text, each message and each result once", async () => {
     const { log } = await logRun(optionsFor(2, { system: "Be short." }));
     const markdown = toMarkdown(log.runs[0] as LoggedRun);
     expect(markdown.match(/\*\*User\*\*/g)).toHaveLength(1);

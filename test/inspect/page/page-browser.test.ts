@@ -79,7 +79,7 @@ describe("a run's inspect page", () => {
     });
   });
 
-  it("supports the keyboard for rows, folds, requests and the list of keys", async () => {
+  it("supports keyboard navigation of rows, folds and requests, and shows a list of keys", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
       const press = async (keys: string, hash: string): Promise<void> => {

@@ -18,7 +18,7 @@ describe("the inspect page's time axis", () => {
     ]);
   });
 
-  it("does not shorten short gaps or gaps that are shorter than the intervals", () => {
+  it("does not shorten gaps that are short in absolute terms or compared to the intervals around them", () => {
     const busy = [
       { from: 0, to: 10_000 },
       { from: 11_900, to: 20_000 },

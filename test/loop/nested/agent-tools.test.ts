@@ -59,7 +59,7 @@ describe("a tool from defineAgentTool", () => {
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
-  it("counts as one call for approve and the outer run's gate", async () => {
+  it("counts as one call for approve and for the outer run's gateTools", async () => {
     const asked: string[] = [];
     const policy: Approve = ({ name, args }) => {
       asked.push(`${name} ${JSON.stringify(args)}`);
@@ -82,7 +82,7 @@ describe("a tool from defineAgentTool", () => {
     expect([outcomesOf(gated), provider.calls]).toEqual([["call_i0_0: blocked", "call_i0_1: blocked"], 1]);
   });
 
-  it("has its result in call order among the ordinary calls in its batch", async () => {
+  it("returns its result in call order with the ordinary calls in its batch", async () => {
     const clock = createTestClock();
     const child = nesting("agent tool", "agent", (args) => ({
       messages: question,

@@ -97,7 +97,7 @@ describe("a call that waits for approval in a nested run", () => {
     },
   );
 
-  it("does not run in a journal with ordered steps if another decision names an unknown call", async () => {
+  it("does not run if another decision names an unknown call (journal with ordered steps)", async () => {
     const { ran, start } = setUp("agent tool");
     const { open } = createOrderedStore();
     await start({ journal: open() }).result;

@@ -150,7 +150,7 @@ describe("a journal step that fails", () => {
   });
 });
 
-it("a journal failure while a call two levels deeper is waiting rejects the run, which can be resumed", async () => {
+it("a run with a call that waits two levels deeper rejects after a journal failure, and can be resumed", async () => {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const middle = agent("middle", [toolCall("inner")], [agent("inner", [toolCall("pay")], [pay])]);
   const turn = tool("turn", () => new Promise<void>((resolve) => void setImmediate(resolve)));

@@ -153,7 +153,7 @@ describe("a resumed run with nested runs", () => {
   it.for([
     "i0/call/0/child/tool/run/i0/call/0/work/outcome",
     "i0/call/0/child/tool/run/i0/call/1/grandchild/tool/run/i0/call/0/work/outcome",
-  ])("reports a nested tool call as interrupted after a crash within %s", async (within) => {
+  ])("reports a nested tool call as interrupted after a crash within the step %s", async (within) => {
     const store = createDurableStore();
     const log: Log = [];
     await expect(runToolLoop({ ...threeLevels(log), journal: store.open({ within }) })).rejects.toThrow(Crash);

@@ -160,7 +160,7 @@ describe("control.drain() on a nested run", () => {
     });
   });
 
-  it("is not caused by control.drain() on the outer run, which lets the nested run finish", async () => {
+  it("is not triggered by control.drain() on the outer run, which lets the nested run finish", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();

@@ -48,12 +48,12 @@ async function run(
 }
 
 describe.for(kinds)("parallel nested runs in an %s", (kind) => {
-  it.each([2, 4, 8])("exceed maxTokens by at most one stream (%i runs)", async (width) => {
+  it.each([2, 4, 8])("exceed maxTokens by at most the tokens of one stream (%i runs)", async (width) => {
     const { result } = await run(kind, width, { limits: { maxTokens: 350 } });
     expect(result.reason).toEqual({ kind: "max-tokens", limit: 350, spent: 400 });
   });
 
-  it.each([2, 4, 8])("exceed maxCostUSD by at most one first stream (%i runs)", async (width) => {
+  it.each([2, 4, 8])("exceed maxCostUSD by at most the cost of one run's first stream (%i runs)", async (width) => {
     const { result } = await run(kind, width, { limits: { maxCostUSD: 350 } });
     expect([result.reason.kind, result.costUSD]).toEqual(["max-cost", width === 2 ? 300 : 400]);
   });

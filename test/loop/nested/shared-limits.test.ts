@@ -41,7 +41,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("set on the middle one of three runs, also ends the innermost run", async () => {
+  it("set on the middle one of three nested levels, also ends the innermost run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,
@@ -130,7 +130,7 @@ describe.for(kinds)("limits.maxToolCalls with nested runs in an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget in a nested run of an %s", (kind) => {
-  it("has the smallest remainder of all outer runs for each limit except iterations", async () => {
+  it("contains the smallest remaining amount of all outer runs for each limit except iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

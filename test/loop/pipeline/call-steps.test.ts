@@ -72,7 +72,7 @@ describe("a call's callbacks and events", () => {
     ]);
   });
 
-  it("consist of tool-end alone if the gate blocks the call", async () => {
+  it("consist of tool-end alone if gateTools blocks the call", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
     expect(log).toEqual(["iteration 0", "end enrich", "iteration", "iteration 1"]);

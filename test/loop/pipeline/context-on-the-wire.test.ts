@@ -57,7 +57,7 @@ describe.for(wires)("context items in $name requests", (wire) => {
     expect(bodies.map(toolNamesIn)).toEqual([["enrich", "recall"], ["recall"]]);
   });
 
-  it("are in one message with items from a stash", async () => {
+  it("are in the same message as items from a stash", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), calling("call_2", "recall"), hello]);
     expect(bodies.map((body) => userTextsIn(body).at(-1))).toEqual([
       "Who am I?",

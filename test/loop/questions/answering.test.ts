@@ -170,7 +170,7 @@ describe("a question that a tool asks", () => {
 });
 
 describe("runTool", () => {
-  it("passes the answers to a tool that asks, and returns the question without an answer", async () => {
+  it("passes the answers to a tool that asks, and returns the question if its answer is missing", async () => {
     const book = tool("book", (_, context) => twoQuestions(context, () => {}));
     expect(await runTool(book)).toMatchObject({ kind: "deferred", question: { text: "Which city?" } });
     expect(await runTool(book, {}, { answers: [{ city: "Oslo" }] })).toMatchObject({

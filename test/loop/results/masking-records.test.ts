@@ -71,7 +71,7 @@ describe("maskResults in a resumed run", () => {
     }
   });
 
-  it("emits the same masked events in a replay", async () => {
+  it('emits the same "masked" events in a replay', async () => {
     const first = playIterations(3, { middleware: [masking] });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const again = playIterations(3, { middleware: [masking], journal });

@@ -102,7 +102,7 @@ describe("defineAgentTool", () => {
   });
 });
 
-describe("defineAgentTool: default result", () => {
+describe("defineAgentTool: the default result", () => {
   const tool = defineAgentTool(fields);
   const resultFor = (result: LoopResult): unknown =>
     tool.execute({}, { [startKey]: async () => result } as unknown as ToolContext);
@@ -132,7 +132,7 @@ describe("defineAgentTool: default result", () => {
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });
 
-  it("shortens the quoted text of a failed run", async () => {
+  it("contains a shortened quote from a failed run's text", async () => {
     const output = await resultFor(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
     expect(JSON.stringify(output).length).toBeLessThan(2_200);
   });
