@@ -3,10 +3,12 @@ import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import { isSameJson, stableJson, toJson } from "../shared/json.ts";
 import { locateMedia, type MediaPart } from "../shared/media-source.ts";
 import { cutText, quote } from "../shared/texts.ts";
+import { dropNulls } from "../shared/drop-nulls.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { trackCall } from "./elicitation.ts";
+import type { Recovery } from "./recovery.ts";
 import { checkAnswer } from "./read-server.ts";
 import { type McpCallParams, type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
@@ -135,18 +137,17 @@ interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
-  readonly recover: Recover;
+  readonly recovery: Recovery;
 }
-
-/** Reconnects the client. Resolves to false if this is not possible. */
-export type Recover = (error: unknown) => Promise<boolean>;
 
 export async function callTool(target: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   const { tool, meta } = target;
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
   if (tool.execution?.taskSupport === "required") return refuseTask();
   const made = meta?.(tool, context);
-  const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
+  // Safe cast: `dropNulls` returns an object for an object.
+  const sent = dropNulls(args, tool.inputSchema) as UnknownRecord;
+  const params = { name: tool.name, arguments: { ...sent }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   try {
     const answer = readAnswer(await sendAgain(target, params, context));
     checkAnswer(tool, answer);
@@ -191,20 +192,24 @@ function describeFailure(error: unknown): string {
   return why === "" || message.includes(why) ? message : `${message}: ${why}`;
 }
 
-/** Sends the call once more if the session was lost before the server accepted the call. */
+/** Sends the call once more if the server has refused it because the session is lost or the access token is no longer valid. */
 async function sendAgain(target: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
   try {
     return await send(target, params, context);
   } catch (error) {
-    const lost = findLostSession(error);
+    const lost = findLostSession(error, target.client);
     if (lost === undefined || context.signal.aborted) throw error;
-    const isBack = await target.recover(error);
+    const isBack = await target.recovery.recover(error, context.signal);
     if (!isBack || lost === "may-have-run" || context.signal.aborted) throw error;
     return send(target, params, context);
   }
 }
 
-async function send({ client, tool }: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
+function send(target: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
+  return target.recovery.send(() => sendOnce(target, params, context));
+}
+
+async function sendOnce({ client, tool }: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
   const cancellation = followSignal(context.signal);
   const endCall = trackCall(client, context);
   try {
@@ -221,17 +226,26 @@ async function send({ client, tool }: McpCallTarget, params: McpCallParams, cont
 }
 
 /**
- * Recognizes the errors that both SDK versions throw for a lost session. A server answers 404 for a session that it has forgotten
- * (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), and some servers answer 400. A call may have run
- * if its connection was closed before the answer.
+ * Recognizes the errors that both SDK versions throw for a lost session, and for an access token that is no longer valid. A server answers
+ * 404 for a session that it has forgotten (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), often
+ * without a reason (github.com/modelcontextprotocol/rust-sdk/issues/733), and some servers answer 400. A call may have run if its connection
+ * was closed before the answer.
  */
-function findLostSession(error: unknown): "not-run" | "may-have-run" | undefined {
+function findLostSession(error: unknown, { transport }: McpClient): "not-run" | "may-have-run" | undefined {
   const { message } = toPlainError(error);
-  if (/^not connected\b/i.test(message)) return "not-run";
+  // The SDK throws "Unauthorized" if it could not get a new token (github.com/openclaw/openclaw/issues/98377).
+  if (/^(not connected|unauthorized)\b/i.test(message)) return "not-run";
   if (/\bconnection closed\b/i.test(message)) return "may-have-run";
-  const isRefused = statusesOf(error).some((status) => status === 404 || status === 400);
+  const statuses = statusesOf(error);
+  const isHttp = /\bPOSTing to endpoint\b/.test(message);
+  if (isHttp && (statuses.includes(401) || (statuses.includes(404) && hasSession(transport)))) return "not-run";
+  const isRefused = statuses.some((status) => status === 404 || status === 400);
   if (isRefused && /\bsession\b|not initialized/i.test(message)) return "not-run";
   return undefined;
+}
+
+function hasSession(transport: unknown): boolean {
+  return isRecord(transport) && typeof transport["sessionId"] === "string";
 }
 
 function statusesOf(error: unknown): readonly unknown[] {

@@ -11,9 +11,10 @@ import { digest, toJson } from "../shared/json.ts";
 import { isRecord } from "../core/kit.ts";
 import type { ToolTraits } from "../core/types/tool.ts";
 import { toPlainError } from "../shared/plain-error.ts";
-import { callTool, type Recover } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";
 import { listTools } from "./read-server.ts";
+import { createRecovery, type Recovery, waitFor } from "./recovery.ts";
 import {
   checkMcpOptions,
   type McpRegistryOptions,
@@ -114,22 +115,6 @@ function waitForLater(): Later {
   return { listed, resolve };
 }
 
-async function waitFor(listing: Promise<void>, signal: AbortSignal, maxMs: number): Promise<void> {
-  if (signal.aborted) return;
-  let release = (): void => {};
-  const ended = new Promise<void>((resolve) => {
-    const end = (): void => resolve();
-    const timer = setTimeout(end, maxMs);
-    signal.addEventListener("abort", end, { once: true });
-    release = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-    };
-  });
-  await Promise.race([listing, ended]);
-  release();
-}
-
 /**
  * The pause after each automatic request for the tools, in milliseconds. Without the pause, a server that reports a change after
  * each such request would cause an endless loop.
@@ -177,16 +162,12 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     const text = JSON.stringify(found);
     if (text === listed) return;
     tools = createToolRegistry(
-      toTools(found, settings, { recover, listed: (signal) => later.settled(signal, reportsApart(settings)) }),
+      toTools(found, settings, { recovery, listed: (signal) => later.settled(signal, reportsApart(settings)) }),
     );
     listed = text;
     order = new Map(found.map(({ name }, position) => [name, position]));
   });
-  let recovering: Promise<boolean> | undefined;
-  const recover: Recover = (error) => {
-    recovering ??= reconnect(settings, refresh, error).finally(() => (recovering = undefined));
-    return recovering;
-  };
+  const recovery = createRecovery((error) => reconnect(settings, refresh, error));
   const later = withRests(
     () =>
       refresh().catch((error: unknown) => {
@@ -243,7 +224,7 @@ async function reconnect(settings: McpSettings, refresh: () => Promise<void>, er
 }
 
 interface Connection {
-  readonly recover: Recover;
+  readonly recovery: Recovery;
   listed(signal: AbortSignal): Promise<void>;
 }
 
@@ -259,7 +240,7 @@ function reportsApart({ client, listChanged }: McpSettings): boolean {
   );
 }
 
-function toTools(found: readonly McpTool[], settings: McpSettings, { recover, listed }: Connection): readonly Tool[] {
+function toTools(found: readonly McpTool[], settings: McpSettings, { recovery, listed }: Connection): readonly Tool[] {
   const names = toToolNames(
     found.map(({ name }) => name),
     settings.prefix,
@@ -273,7 +254,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings, { recover, li
     inputSchema: toSchema(tool),
     execute: async (args: unknown, context: ToolContext): Promise<unknown> => {
       try {
-        return await callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context);
+        return await callTool({ client: settings.client, tool, meta: settings.meta, recovery }, args, context);
       } finally {
         // Waits for a new list of tools, because the call may have changed them and the run's next request must contain the new ones.
         await listed(context.signal);

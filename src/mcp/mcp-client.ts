@@ -270,9 +270,10 @@ export interface McpRegistryOptions {
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
-   * Reconnects the client. Called when a call finds that its session is lost: the server has forgotten the session, or the connection is
-   * closed. Concurrent calls share one reconnection. The registry then lists the tools again. A call that the server refused or never
-   * received is sent once more. Default: the call fails, and `onError` gets the error.
+   * Reconnects the client. Called when a call finds that its session is lost: the server has forgotten the session or no longer accepts the
+   * access token, or the connection is closed. Concurrent calls share one reconnection, which waits up to five seconds for calls in
+   * progress. The registry then lists the tools again. A call that the server refused or never received is sent once more. Default: the call
+   * fails, and `onError` gets the error.
    */
   readonly reconnect?: ((client: McpClient, error: unknown) => void | PromiseLike<void>) | undefined;
 }

@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";
 import { closing, type Connection, generations } from "./connect.ts";
-import { createToolServer, type ToolServer } from "./tool-server.ts";
+import { type Answer, createToolServer, says, type ToolServer } from "./tool-server.ts";
 
 const notFound = "Error POSTing to endpoint (HTTP 404): Session not found";
 const expired: readonly (readonly [what: string, error: Error])[] = [
@@ -24,8 +24,8 @@ interface Stage {
 }
 
 describe.for(generations)("createMcpRegistry with a client of $name", (generation) => {
-  async function setUp(options: Partial<McpRegistryOptions> = {}): Promise<Stage> {
-    const served = createToolServer([{ name: "now" }]);
+  async function setUp({ answer, ...options }: Partial<McpRegistryOptions> & { answer?: Answer } = {}): Promise<Stage> {
+    const served = createToolServer([{ name: "now" }], answer);
     const { client } = await closing(generation.connectTo(served.server));
     const errors: unknown[] = [];
     let failure: Error | undefined;
@@ -82,6 +82,29 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
     expect([await stage.outcomes(), count, await stage.outcomes()]).toEqual([["failed"], 1, ["completed"]]);
   });
 
+  it("waits for another call before it reconnects, but at most five seconds", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let count = 0;
+    let answerFirst = (): void => {};
+    const answered = new Promise<void>((resolve) => (answerFirst = resolve));
+    const stage = await setUp({
+      reconnect: () => void (count += 1),
+      answer: async () => {
+        if (stage.served.calls.length === 1) await answered;
+        return says("Done.");
+      },
+    });
+    stage.failWith(new Error(notFound));
+    const outcomes = stage.outcomes(2);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(count).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(count).toBe(1);
+    answerFirst();
+    expect(await outcomes).toEqual(["completed", "completed"]);
+  });
+
   it("reports an error thrown by `reconnect`", async () => {
     const broken = new Error("The server is down.");
     const stage = await setUp({ reconnect: () => Promise.reject(broken) });
@@ -92,7 +115,12 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
   it("does not reconnect after other errors", async () => {
     let count = 0;
     const stage = await setUp({ reconnect: () => void (count += 1) });
-    for (const error of [new Error("Invalid params"), Object.assign(new Error("Tool not found"), { code: 404 })]) {
+    const errors = [
+      new Error("Invalid params"),
+      Object.assign(new Error("Tool not found"), { code: 404 }),
+      Object.assign(new Error("Error POSTing to endpoint: no such tool"), { code: 404 }),
+    ];
+    for (const error of errors) {
       stage.failWith(error);
       expect(await stage.outcomes()).toEqual(["failed"]);
     }

@@ -3,7 +3,8 @@
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
-import { answersOf } from "../loop/play.ts";
+import { text as says, toolCall } from "turnwright/testing";
+import { answersOf, play } from "../loop/play.ts";
 import { setUp } from "./call-stage.ts";
 import { closing, generations } from "./connect.ts";
 import { createToolServer, type ServedTool } from "./tool-server.ts";
@@ -87,6 +88,32 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
         },
         content: [{ type: "image", mediaType: "image/png", data: png }],
       },
+    ]);
+  });
+
+  it("receives no null for an optional property that does not accept null", async () => {
+    const text = { type: "string" as const };
+    const properties = {
+      query: text,
+      country: text,
+      sort: { anyOf: [text, { type: "number" as const }] },
+      page: { enum: [1, 2] },
+      note: { type: ["string", "null"] },
+      other: { anyOf: [text, { type: "null" as const }] },
+      any: {},
+      near: { type: "object" as const, properties: { city: text, radius: { type: "number" as const } }, required: ["city"] },
+      filters: { type: "array" as const, items: { type: "object" as const, properties: { field: text } } },
+    };
+    const inputSchema = { type: "object" as const, properties, required: ["query"] };
+    const served = createToolServer([{ name: "search", inputSchema }]);
+    const { client } = await closing(generation.connectTo(served.server));
+    const tools = await createMcpRegistry({ client });
+    const absent = { country: null, sort: null, page: null };
+    const kept = { query: null, note: null, other: null, any: null, unknown: null };
+    const args = { ...kept, ...absent, near: { city: null, radius: null }, filters: [{ field: null }, { field: "a" }, null] };
+    await play([toolCall("search", args), says("Done.")], { tools }).result;
+    expect(served.calls.map((call) => call.args)).toEqual([
+      { ...kept, near: { city: null }, filters: [{}, { field: "a" }, null] },
     ]);
   });
 });

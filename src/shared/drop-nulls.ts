@@ -1,0 +1,31 @@
+import { isRecord, type UnknownRecord } from "./guards.ts";
+
+/**
+ * Returns a copy of arguments without the null values of optional properties whose schemas do not accept null. Models send null for
+ * properties that they would leave out (github.com/danny-avila/LibreChat/pull/11905).
+ */
+export function dropNulls(args: unknown, schema: unknown): unknown {
+  if (!isRecord(schema)) return args;
+  const { properties, required, items } = schema;
+  if (Array.isArray(args)) return args.map((one: unknown) => dropNulls(one, items));
+  if (!isRecord(args) || !isRecord(properties)) return args;
+  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
+  const kept = Object.entries(args).filter(
+    ([name, value]) => value !== null || needed.includes(name) || !refusesNull(partOf(properties, name)),
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, dropNulls(value, partOf(properties, name))]));
+}
+
+function partOf(properties: UnknownRecord, name: string): unknown {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** True if a schema certainly does not accept null. */
+function refusesNull(schema: unknown): boolean {
+  if (!isRecord(schema) || schema.nullable === true) return false;
+  const { type, enum: values, anyOf, oneOf } = schema;
+  if (type !== undefined) return !(Array.isArray(type) ? type : [type]).includes("null");
+  if (Array.isArray(values)) return !values.includes(null);
+  const branches = anyOf ?? oneOf;
+  return Array.isArray(branches) && branches.every(refusesNull);
+}
