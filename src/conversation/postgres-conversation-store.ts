@@ -32,12 +32,14 @@ export interface PostgresConversationStoreOptions {
 
 const pageSize = 500;
 
-const tables = toMigration(`
-  CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
-  ALTER TABLE turnwright.chats ADD COLUMN IF NOT EXISTS changed_at timestamptz NOT NULL DEFAULT now();
+const tables = toMigration(
+  `CREATE TABLE IF NOT EXISTS turnwright.chats (
+    id text PRIMARY KEY, state text, holder text, held_until timestamptz, changed_at timestamptz NOT NULL DEFAULT now());
   CREATE TABLE IF NOT EXISTS turnwright.chat_messages (
     chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position));
-  ${journalTables}`);
+  ${journalTables}`,
+  "to_regclass('turnwright.chat_records') IS NOT NULL",
+);
 
 const until = "now() + $3 * interval '1 millisecond'";
 

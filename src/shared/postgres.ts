@@ -11,10 +11,12 @@ export function isRefusedByPostgres(error: unknown): boolean {
 
 /**
  * Returns one statement that runs a migration, because some drivers refuse several statements in one query. The statement holds a lock
- * until it ends, because two processes that create the schema at the same time would both fail.
+ * until it ends, because two processes that create the schema at the same time would both fail. Changes nothing if `isDone`, an SQL
+ * condition, is true. Otherwise, even a repeated migration would need the right to create schemas, and would wait for locks on tables.
  */
-export function toMigration(statements: string): string {
+export function toMigration(statements: string, isDone = "false"): string {
   return `DO $$ BEGIN
+  IF ${isDone} THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(7233410001);
   CREATE SCHEMA IF NOT EXISTS turnwright;
   ${statements};

@@ -87,6 +87,24 @@ describe("postgresConversationStore", () => {
     expect((await conversation.send("Is it on?")).text).toBe("Yes.");
   });
 
+  it("works for a user who may use the tables of another user but not create any", async () => {
+    const owner = database.connect();
+    const user = database.connect();
+    user.on("connect", (client) => void client.query("SET ROLE app"));
+    await owner.query("DROP SCHEMA IF EXISTS turnwright CASCADE; CREATE ROLE app");
+    const converse = async (pool: Pool): Promise<string> => {
+      const options = { provider: createMockProvider([text("Yes.")]) };
+      const conversation = createConversation({ id: "granted", store: postgresConversationStore(pool), options });
+      return (await conversation.send("Is it on?")).text;
+    };
+    await expect(converse(user)).rejects.toThrow("permission denied for database");
+    expect(await converse(owner)).toBe("Yes.");
+    await owner.query(
+      "GRANT USAGE ON SCHEMA turnwright TO app; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA turnwright TO app",
+    );
+    expect(await converse(user)).toBe("Yes.");
+  });
+
   it("rejects with the pool's error, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;
