@@ -1,5 +1,6 @@
-// Removes blocks that the service would refuse. Most are calls to server tools whose results come in the next assistant message. Between the
-// two messages, the service accepts only results of the run's own tools (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
+// Removes blocks that the service would refuse. Most are calls to server tools whose results come in the next assistant message.
+// Between the two messages, the service accepts only results of the run's own tools
+// (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
 import { isRecord, listOf, memoize, recordOf, textOf } from "../core/kit.ts";
 import type { Json, Message } from "../core/index.ts";

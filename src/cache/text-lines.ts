@@ -190,8 +190,8 @@ export function linesOfRanges(
 }
 
 /**
- * Cuts a block after its last line break, and leaves that line break out of the returned text. If the block has no line break, cuts it between two characters. Does not
- * cut a text's final block.
+ * Cuts a block after its last line break, and leaves that line break out of the returned text. If the block has no line break, cuts it
+ * between two characters. Does not cut a text's final block.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
   // Converts to a Buffer, because its methods are several times faster than those of Uint8Array and TextDecoder.

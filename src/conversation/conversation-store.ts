@@ -80,8 +80,9 @@ export interface ConversationChange {
 }
 
 /**
- * Stores conversations, for `createConversation` and `createRunHost`. Use `memoryConversationStore`, `fileConversationStore` or `postgresConversationStore`, or implement a
- * store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids can be any strings.
+ * Stores conversations, for `createConversation` and `createRunHost`. Use `memoryConversationStore`, `fileConversationStore` or
+ * `postgresConversationStore`, or implement a store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids can be
+ * any strings.
  */
 export interface ConversationStore {
   /** Returns a conversation without locking it, or undefined if it does not exist. Must never return a partial change. */

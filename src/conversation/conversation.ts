@@ -79,8 +79,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly waitMs?: number | undefined;
   /**
    * How `send` handles a new message while calls from the last run are waiting for decisions or results. "refuse" rejects with LoopError
-   * "conversation-refused", which names the calls. "deny" ends the calls: calls waiting for approval are denied, and calls waiting for a result
-   * are interrupted. "queue" waits up to `waitMs` until the run has been resumed and has ended. Default "refuse".
+   * "conversation-refused", which names the calls. "deny" ends the calls: calls waiting for approval are denied, and calls waiting for
+   * a result are interrupted. "queue" waits up to `waitMs` until the run has been resumed and has ended. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
 }

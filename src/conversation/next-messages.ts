@@ -94,8 +94,8 @@ function answerLast({ messages, undelivered = [], handover }: History, denied: b
 }
 
 /**
- * Returns the messages with which a run continues after a failed one. Keeps the results of calls, so that no call runs twice. Drops an answer that
- * was cut off.
+ * Returns the messages with which a run continues after a failed one. Keeps the results of calls, so that no call runs twice. Drops an
+ * answer that was cut off.
  */
 export function continueLast(history: History): NextMessages {
   const { messages, undelivered = [], handover, last } = history;

@@ -7,9 +7,9 @@ import { renderOutcome } from "../shared/to-outcome.ts";
 import type { WaitingCall } from "../core/kit.ts";
 
 /**
- * How a new message is handled while calls from the last run are waiting for decisions or results. "refuse" refuses the message. "deny" ends the
- * calls: calls waiting for approval are denied, and calls waiting for a result are interrupted. "queue" waits until the decisions
- * have arrived and the run has ended.
+ * How a new message is handled while calls from the last run are waiting for decisions or results. "refuse" refuses the message. "deny"
+ * ends the calls: calls waiting for approval are denied, and calls waiting for a result are interrupted. "queue" waits until the
+ * decisions have arrived and the run has ended.
  */
 export type WhenSuspended = "refuse" | "deny" | "queue";
 
@@ -45,8 +45,8 @@ export function waitingError(
 }
 
 /**
- * Ends the calls from an earlier run that are still waiting. That run can no longer be resumed, so the calls would wait forever. `denied` is
- * true if a new message ends the calls.
+ * Ends the calls from an earlier run that are still waiting. That run can no longer be resumed, so the calls would wait forever.
+ * `denied` is true if a new message ends the calls.
  */
 export function settleWaiting(messages: readonly Message[], denied: boolean): readonly Message[] {
   return messages.map((message) =>

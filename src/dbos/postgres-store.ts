@@ -99,8 +99,8 @@ const deleteRuns = `
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
   /**
-   * The pool for writing events and records. It is separate, so that other queries are not held up while these writes wait for a lock in the
-   * database.
+   * The pool for writing events and records. It is separate, so that other queries are not held up while these writes wait for a lock
+   * in the database.
    */
   readonly #writes: Pool;
   readonly #workerId: string;

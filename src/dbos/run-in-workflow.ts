@@ -101,8 +101,9 @@ export async function readWaits(
 }
 
 /**
- * Sends an answer that a workflow is waiting for. Only the first answer counts. Rejects with LoopError "unknown-decision" if the workflow is not
- * waiting for this answer, and "invalid-decision" if the answer is of the wrong kind. Call this function outside workflows.
+ * Sends an answer that a workflow is waiting for. Only the first answer counts. Rejects with LoopError "unknown-decision" if the
+ * workflow is not waiting for this answer, and "invalid-decision" if the answer is of the wrong kind. Call this function outside
+ * workflows.
  */
 export async function sendAnswer(workflowId: string, id: string, value: Json): Promise<void> {
   const { attempt } = await checkAnswerTo(await readWaits(workflowId), id, value);

@@ -27,7 +27,8 @@ export type EvalChecks = void | undefined | boolean | { readonly [name: string]:
 /** One run of one case. */
 export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
   /**
-   * An id such as "refund/2": the case, and the trial's number, counted from 1. Each trial has a different id, so it is a good name for a run.
+   * An id such as "refund/2": the case, and the trial's number, counted from 1. Each trial has a different id, so it is a good name for
+   * a run.
    */
   readonly id: string;
   /** The trial's number within its case, counted from 1. */

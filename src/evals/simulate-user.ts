@@ -64,13 +64,14 @@ const system = (goal: string): string =>
   `You play a person who writes to an assistant. Stay in this role:\n\n${goal}\n\nWrite only what this person would write: one short message at a time, in their own words. Never act as the assistant. Do not tell everything at once. When you have what you want, or it is clear that you will not get it, call end_conversation.`;
 
 /**
- * Lets a model play a user until the user is content, gives up or has written `maxTurns` messages. Pass the trial, so that the user's messages
- * are recorded, replayed at no cost, and counted.
+ * Lets a model play a user until the user is content, gives up or has written `maxTurns` messages. Pass the trial, so that the user's
+ * messages are recorded, replayed at no cost, and counted.
  *
  * Throws LoopError "invalid-option" or "unknown-option". Rejects with errors from `send`.
  *
  * @example
- * const talk = await simulateUser({ provider, goal: "You want your money back for order 7.", send: (text) => conversation.send(text) }, trial);
+ * const talk = await simulateUser({ provider, goal: "You want your money back for order 7.", send: (text) => conversation.send(text) },
+ * trial);
  */
 export async function simulateUser(options: SimulatedUserOptions, trial?: Pick<Trial, "options">): Promise<SimulatedTalk> {
   checkFields("options", options, checks);

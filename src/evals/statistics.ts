@@ -49,8 +49,8 @@ export function passHatK(passed: number, trials: number, k: number): number | un
 }
 
 /**
- * Returns the two-sided p-value of the exact McNemar test: how likely such a difference is if neither version is better. `worse` and `better`
- * count the pairs in which only the first or only the second version passed. Pairs with the same outcome are ignored.
+ * Returns the two-sided p-value of the exact McNemar test: how likely such a difference is if neither version is better. `worse` and
+ * `better` count the pairs in which only the first or only the second version passed. Pairs with the same outcome are ignored.
  *
  * @example
  * const p = mcNemarTest(1, 9); // 0.021: the second version is better

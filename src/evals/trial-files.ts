@@ -41,7 +41,8 @@ export function rootOf(directory = ".turnwright/evals", name: string): string {
 }
 
 /**
- * A line in the file of finished trials. `of` identifies the case and the model, because a finished trial counts only while both are unchanged.
+ * A line in the file of finished trials. `of` identifies the case and the model, because a finished trial counts only while both are
+ * unchanged.
  */
 interface Line {
   readonly of: string;

@@ -178,8 +178,8 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 const noSignature = "skip_thought_signature_validator";
 
 /**
- * Adds `noSignature` to the first call if no call has a signature, as in a message from another model. Gemini 3 and later require one there,
- * and a text part's signature is not enough.
+ * Adds `noSignature` to the first call if no call has a signature, as in a message from another model. Gemini 3 and later require one
+ * there, and a text part's signature is not enough.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
@@ -242,8 +242,8 @@ interface RequestPorts {
 }
 
 /**
- * Builds the SDK's parameters. The request's `settings.extra` may replace fields of `config`, except the signal, the continuation token, and
- * the fields that keep the SDK from running tools or continuing an answer automatically.
+ * Builds the SDK's parameters. The request's `settings.extra` may replace fields of `config`, except the signal, the continuation
+ * token, and the fields that keep the SDK from running tools or continuing an answer automatically.
  */
 export function buildGenerateParams(
   given: ModelRequest,

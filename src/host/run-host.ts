@@ -115,8 +115,8 @@ export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOp
 } & (
     | {
         /**
-         * The new user message, which is appended to the stored transcript. If the conversation already contains a message with the same `id`, no
-         * second turn begins: a repeated message is answered by the run that it started.
+         * The new user message, which is appended to the stored transcript. If the conversation already contains a message with the
+         * same `id`, no second turn begins: a repeated message is answered by the run that it started.
          */
         readonly message: string | PageMessage;
         readonly messages?: undefined;
@@ -178,8 +178,8 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields
 /** The answer that `host.start` returns. */
 export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   /**
-   * The run has begun, and its beginning is stored. If `repeated` is true, the conversation already contained the message, and the run is the
-   * one that this message started.
+   * The run has begun, and its beginning is stored. If `repeated` is true, the conversation already contained the message, and the run
+   * is the one that this message started.
    */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T, Fields>)
   /** The message was passed to the live run. `runId`, `result` and `join` belong to that run. */
@@ -213,8 +213,8 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
 export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
 
 /**
- * The answer that `host.remove` returns. "unknown" means that the conversation does not exist: the id may be wrong. "busy" means that a run of the
- * conversation is live, in this or another process.
+ * The answer that `host.remove` returns. "unknown" means that the conversation does not exist: the id may be wrong. "busy" means that a
+ * run of the conversation is live, in this or another process.
  */
 export type RemoveAnswer = "removed" | "unknown" | "busy" | "closed";
 
@@ -265,7 +265,8 @@ export interface RunHost {
   ): Promise<StartAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
    * Continues the last run from its journal if the run is suspended or was cut off by a crash. With `resume: "retry-last"`, also
-   * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects in the same cases as `start`, and also with LoopError "unknown-decision" if an answer names no waiting call.
+   * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects in the same cases as `start`, and also with
+   * LoopError "unknown-decision" if an answer names no waiting call.
    */
   resume<Output = unknown, T extends Tool = Tool, List extends readonly [] | readonly unknown[] = readonly []>(
     id: string,
@@ -287,8 +288,8 @@ export interface RunHost {
    */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /**
-   * Ends a suspended run with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for a result are interrupted.
-   * Does not need the run's options.
+   * Ends a suspended run with the status "stopped-by-user". Calls waiting for approval are denied, and calls waiting for a result are
+   * interrupted. Does not need the run's options.
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**

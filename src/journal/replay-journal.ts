@@ -7,8 +7,8 @@ import { enableJournals, type Journal, LoopError } from "../core/index.ts";
  * events with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete". In that case, the recorded run had not ended, or it
- * had different messages, middleware or limits. A journal file is opened read-only, so another process may write to it during the replay. Throws
- * LoopError "invalid-option" if the argument is not a journal.
+ * had different messages, middleware or limits. A journal file is opened read-only, so another process may write to it during the
+ * replay. Throws LoopError "invalid-option" if the argument is not a journal.
  *
  * @example
  * const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal("runs/order-7.jsonl")) });

@@ -104,8 +104,8 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
 }
 
 /**
- * Returns a keyword's limit, or NaN if it is invalid. A check fails only if a comparison with the limit is true, which is never the case for
- * NaN, so an invalid limit rejects no values.
+ * Returns a keyword's limit, or NaN if it is invalid. A check fails only if a comparison with the limit is true, which is never the
+ * case for NaN, so an invalid limit rejects no values.
  */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;

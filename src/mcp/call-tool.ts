@@ -228,8 +228,8 @@ async function sendOnce({ client, tool }: McpCallTarget, params: McpCallParams, 
 /**
  * Recognizes the errors that both SDK versions throw for a lost session, and for an access token that is no longer valid. A server answers
  * 404 for a session that it has forgotten (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), often
- * without a reason (github.com/modelcontextprotocol/rust-sdk/issues/733), and some servers answer 400. A call may have run if its connection
- * was closed before the answer.
+ * without a reason (github.com/modelcontextprotocol/rust-sdk/issues/733), and some servers answer 400. A call may have run if its
+ * connection was closed before the answer.
  */
 function findLostSession(error: unknown, { transport }: McpClient): "not-run" | "may-have-run" | undefined {
   const { message } = toPlainError(error);

@@ -186,8 +186,8 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
 }
 
 /**
- * Which of a tool's annotations to use: "stated" uses the annotations that the server sends, "assumed" also uses the specification's defaults,
- * and "ignored" uses no annotations.
+ * Which of a tool's annotations to use: "stated" uses the annotations that the server sends, "assumed" also uses the specification's
+ * defaults, and "ignored" uses no annotations.
  */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
@@ -272,8 +272,8 @@ export interface McpRegistryOptions {
   /**
    * Reconnects the client. Called when a call finds that its session is lost: the server has forgotten the session or no longer accepts the
    * access token, or the connection is closed. Concurrent calls share one reconnection, which waits up to five seconds for calls in
-   * progress. The registry then lists the tools again. A call that the server refused or never received is sent once more. Default: the call
-   * fails, and `onError` gets the error.
+   * progress. The registry then lists the tools again. A call that the server refused or never received is sent once more. Default: the
+   * call fails, and `onError` gets the error.
    */
   readonly reconnect?: ((client: McpClient, error: unknown) => void | PromiseLike<void>) | undefined;
 }

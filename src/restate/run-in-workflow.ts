@@ -33,8 +33,8 @@ export interface SharedContext {
 
 /**
  * Runs the loop in the `run` handler of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run continues.
- * While the run is waiting for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call `readWaits` and
- * `sendAnswer`. Do not use `ctx` for anything else while the loop runs. Throws an error on Node 20.
+ * While the run is waiting for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call
+ * `readWaits` and `sendAnswer`. Do not use `ctx` for anything else while the loop runs. Throws an error on Node 20.
  *
  * @example
  * const answer = restate.workflow({
@@ -137,8 +137,8 @@ export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[
 }
 
 /**
- * Sends an answer that a workflow is waiting for. Only the first answer counts. Ends the handler with a TerminalError if the workflow is not
- * waiting for the answer, or already has it. Call this function in one of the workflow's shared handlers.
+ * Sends an answer that a workflow is waiting for. Only the first answer counts. Ends the handler with a TerminalError if the workflow
+ * is not waiting for the answer, or already has it. Call this function in one of the workflow's shared handlers.
  */
 export async function sendAnswer(ctx: SharedContext, id: string, value: Json): Promise<void> {
   const waits = await readWaits(ctx);

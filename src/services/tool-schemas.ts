@@ -66,8 +66,8 @@ export const notPython: RegExp =
   /(?<!\\)(?:\\\\)*(?:\\(?:[CE-MO-RTVXYceg-moqpyz]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2}))|\(\?[=!<])/;
 
 /**
- * Converts a schema to one that Gemini accepts outside `parametersJsonSchema`. Only defined properties stay required, and `enum` keeps only strings
- * that are not blank. The description lists the values that `enum` loses.
+ * Converts a schema to one that Gemini accepts outside `parametersJsonSchema`. Only defined properties stay required, and `enum` keeps
+ * only strings that are not blank. The description lists the values that `enum` loses.
  */
 export const forGemini: ToolConverter = /* @__PURE__ */ createConverter((root) =>
   mapSchemas(root, (schema) => withTextValues(withDefinedProperties(schema))),

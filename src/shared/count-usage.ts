@@ -73,8 +73,8 @@ const counts = [
 ] as const;
 
 /**
- * Merges two usage reports for one stream. The later report is more accurate, because some Gemini models first estimate the input tokens. An
- * earlier count is not replaced by a missing count, or by 0 input or output tokens, which some gateways send at the end.
+ * Merges two usage reports for one stream. The later report is more accurate, because some Gemini models first estimate the input
+ * tokens. An earlier count is not replaced by a missing count, or by 0 input or output tokens, which some gateways send at the end.
  */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;

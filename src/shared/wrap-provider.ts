@@ -16,7 +16,8 @@ export function toAbilities(facts: { readonly [Name in Ability]?: unknown }): Pi
 }
 
 /**
- * Copies the fields that describe a provider. Reads each field by name, because a class's fields may be getters. Omits capability flags that are not true.
+ * Copies the fields that describe a provider. Reads each field by name, because a class's fields may be getters. Omits capability flags
+ * that are not true.
  */
 export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
   const { id, model, family } = facts;

@@ -128,8 +128,8 @@ export function reasoning(thought: string, options: TextOptions = {}): MockPart 
 }
 
 /**
- * Creates a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. Takes the same
- * options as `text`.
+ * Creates a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. Takes
+ * the same options as `text`.
  */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
   checkWord(said, "refusal", { what: "the text", example: 'refusal("No.")' });
@@ -137,8 +137,8 @@ export function refusal(said: string, options: TextOptions = {}): MockPart {
 }
 
 /**
- * Creates a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call has
- * that text as its arguments. Text that is not JSON produces a call with `problem: "malformed"`. Empty text means `{}`.
+ * Creates a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the
+ * call has that text as its arguments. Text that is not JSON produces a call with `problem: "malformed"`. Empty text means `{}`.
  *
  * @example
  * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });

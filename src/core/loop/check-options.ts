@@ -86,8 +86,9 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 }
 
 /**
- * Throws if the array `tools` lacks the tool that `toolChoice` names, or has tools from `createHandoffs` without their middleware. A registry
- * is not checked, because it may add the tool later. `place` is the path of these options inside other options, such as "members.researcher.".
+ * Throws if the array `tools` lacks the tool that `toolChoice` names, or has tools from `createHandoffs` without their middleware. A
+ * registry is not checked, because it may add the tool later. `place` is the path of these options inside other options, such as
+ * "members.researcher.".
  */
 export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
   const { tools = [], middleware = [], toolChoice } = options;

@@ -238,8 +238,8 @@ const noRestarts: PlainError = {
 };
 
 /**
- * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns a promise only if there is something
- * to await, so that calls begin in order.
+ * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns a promise only if there is
+ * something to await, so that calls begin in order.
  */
 function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
   const prepared = prepare(activity, call, ports);

@@ -29,8 +29,8 @@ export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, port
 }
 
 /**
- * Prepares a call. Checks in this order: complete arguments, the names that `gateTools` allows, the existence of the tool, `toolChoice`, the
- * tool's schema.
+ * Prepares a call. Checks in this order: complete arguments, the names that `gateTools` allows, the existence of the tool,
+ * `toolChoice`, the tool's schema.
  */
 export function prepareCall(
   call: ToolCall,

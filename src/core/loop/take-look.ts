@@ -40,8 +40,8 @@ export function sendSteered(run: Run): void {
 }
 
 /**
- * Returns the step name of a look. Each continuation of a paused message has its own look, so that a later execution with a higher limit can
- * continue after an ending.
+ * Returns the step name of a look. Each continuation of a paused message has its own look, so that a later execution with a higher
+ * limit can continue after an ending.
  */
 function lookStep(phase: "answer" | "calls" | "again", state: State): string {
   if (phase !== "answer") return phase === "calls" ? "next" : "again";

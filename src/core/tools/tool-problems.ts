@@ -127,8 +127,8 @@ function findShapeProblem(fields: UnknownRecord): string | undefined {
 }
 
 /**
- * Describes the problem with a field. A missing `execute` is an error only if a function with a different name looks like a misnamed `execute`.
- * Otherwise, the tool's calls wait for results from outside the run.
+ * Describes the problem with a field. A missing `execute` is an error only if a function with a different name looks like a misnamed
+ * `execute`. Otherwise, the tool's calls wait for results from outside the run.
  */
 function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | undefined {
   const value = fields[field];

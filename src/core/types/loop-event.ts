@@ -235,8 +235,8 @@ export interface LoopEvents {
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
-   * Emitted after a stream if the model read a different request from the one that the run made. The adapter left out or replaced a part that the model
-   * refuses, or the service removed reasoning that is no longer valid. Each change is reported once per run.
+   * Emitted after a stream if the model read a different request from the one that the run made. The adapter left out or replaced a
+   * part that the model refuses, or the service removed reasoning that is no longer valid. Each change is reported once per run.
    */
   "request-adjusted": EventBase & RequestAdjustment;
   /**

@@ -56,8 +56,8 @@ export interface LoopLimits {
    */
   readonly maxToolCalls?: number | undefined;
   /**
-   * The maximum number of input and output tokens, including nested runs. Checked before each stream: if the limit is reached, the run ends as
-   * `max-tokens`. Default: no limit.
+   * The maximum number of input and output tokens, including nested runs. Checked before each stream: if the limit is reached, the run
+   * ends as `max-tokens`. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
   /**

@@ -144,8 +144,8 @@ export interface Middleware extends Hooks {
   /** True if the middleware never records a step, so it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
-   * True if the middleware decides about each call to a tool with `needsApproval`, so that the run does not also wait for a person's decision.
-   * Such a tool runs if this middleware calls `next`. Default false.
+   * True if the middleware decides about each call to a tool with `needsApproval`, so that the run does not also wait for a person's
+   * decision. Such a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
   /** The names of the middleware that must come before this one, if they are in the list. Default: none. */
@@ -238,8 +238,8 @@ export interface Hooks {
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
-   * Called with each event in the run. Events from its nested runs have a `path`. An error does not affect the run. It is reported once, in a
-   * `listener-error` event.
+   * Called with each event in the run. Events from its nested runs have a `path`. An error does not affect the run. It is reported
+   * once, in a `listener-error` event.
    */
   on?(event: LoopEvent): void;
   /**
@@ -299,7 +299,8 @@ export interface BegunCall {
   /** The call that ran. */
   readonly call: ToolCall;
   /**
-   * The outcome of the call. Undefined if the call can only continue after its message is complete. The steps in its journal are then reused.
+   * The outcome of the call. Undefined if the call can only continue after its message is complete. The steps in its journal are then
+   * reused.
    */
   readonly outcome: Outcome | undefined;
   readonly journal: Journal;

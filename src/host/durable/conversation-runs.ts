@@ -47,8 +47,8 @@ export class ConversationRuns {
   }
 
   /**
-   * Returns the key under which the store counts a conversation's runs. It contains the host's name, because hosts with different names have
-   * separate conversations.
+   * Returns the key under which the store counts a conversation's runs. It contains the host's name, because hosts with different names
+   * have separate conversations.
    */
   keyOf(id: string): string {
     return JSON.stringify([this.#name, id]);

@@ -119,7 +119,8 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
 export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
    * Starts a new run of a conversation. If a previous run is waiting for decisions, `whenSuspended` determines what happens. With
-   * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
+   * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run
+   * does not start.
    */
   start(id: string, options: DurableStartOptions<Input>): Promise<DurableStartAnswer<Output, T>>;
   /**

@@ -170,8 +170,8 @@ export interface DeliberateTurn {
   /** The user's text in this turn. */
   readonly text: string;
   /**
-   * Earlier user messages as text, oldest first. If the newest message is a follow-up such as "go on", the last 20 are searched, newest first. The first
-   * one that contains a trigger determines the visible tools.
+   * Earlier user messages as text, oldest first. If the newest message is a follow-up such as "go on", the last 20 are searched, newest
+   * first. The first one that contains a trigger determines the visible tools.
    */
   readonly recent?: readonly string[] | undefined;
 }

@@ -1,5 +1,5 @@
-// Middleware that checks input and output. The input checks run in parallel with the request, as a separate journal step. The output checks' verdicts are stored
-// with the answer.
+// Middleware that checks input and output. The input checks run in parallel with the request, as a separate journal step. The output
+// checks' verdicts are stored with the answer.
 
 import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";

@@ -94,8 +94,8 @@ class ExecutionPlayer {
   /** The ids of the calls that an earlier execution started. */
   readonly #begun: ReadonlySet<string>;
   /**
-   * The ids of calls that are waiting for a result from outside. When the result arrives, the log contains a second `tool-end` for the call,
-   * and in older logs a second `tool-start` too.
+   * The ids of calls that are waiting for a result from outside. When the result arrives, the log contains a second `tool-end` for the
+   * call, and in older logs a second `tool-start` too.
    */
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;

@@ -170,9 +170,9 @@ const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as c
  * unions and references at the root (github.com/vercel/ai/issues/21350, github.com/anthropics/claude-code/issues/27337), and MiniMax
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *
- * The branches of a union are merged: the result contains all properties of all branches, and requires those that every branch requires. The
- * description says which properties belong together. Keywords from older drafts become those of 2020-12. The result may accept more
- * than the schema, so the run validates the arguments with the original schema. An acceptable schema stays the same object.
+ * The branches of a union are merged: the result contains all properties of all branches, and requires those that every branch
+ * requires. The description says which properties belong together. Keywords from older drafts become those of 2020-12. The result may
+ * accept more than the schema, so the run validates the arguments with the original schema. An acceptable schema stays the same object.
  *
  * @example
  * toObjectSchema({ anyOf: [{ properties: { id: {} }, required: ["id"] }, { properties: { name: {} }, required: ["name"] }] });

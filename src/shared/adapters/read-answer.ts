@@ -23,8 +23,9 @@ export interface AnswerChunk {
 
 /**
  * Detects a second answer within one stream, if each chunk has its answer's id. A new id alone is not enough, because some gateways
- * generate a new id for each chunk or for the last one. A role is not enough either, because some gateways send one in each chunk. A second answer
- * has content with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more than once.
+ * generate a new id for each chunk or for the last one. A role is not enough either, because some gateways send one in each chunk. A
+ * second answer has content with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more
+ * than once.
  */
 export class AnswerIds {
   #id = "";

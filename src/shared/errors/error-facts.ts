@@ -87,8 +87,8 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
 }
 
 /**
- * Rewrites messages from the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status before
- * other text.
+ * Rewrites messages from the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status
+ * before other text.
  */
 function explainSilence(message: string | undefined, status: number | undefined): string {
   const said = message?.replace(/^\d{3} /, (number) => (Number(number) === status ? "" : number)).trim();

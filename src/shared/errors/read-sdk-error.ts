@@ -30,7 +30,8 @@ import { isProviderError, providerError } from "./provider-error.ts";
  * The `x-should-retry` header overrides `retryable`. The result never contains a header, a body or a credential.
  *
  * @example
- * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }
+ * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000,
+ * message: "Rate limit reached" }
  */
 export function toProviderError(thrown: unknown): ProviderError {
   try {

@@ -37,8 +37,9 @@ export function readRetryDelay(details: unknown): number | undefined {
 
 /**
  * Reads the time to wait from a body that Codex sends, for example `{ resets_in_seconds: 529498, resets_at: 1772180859 }`. `resets_at` is a
- * time in seconds since 1970 (github.com/router-for-me/CLIProxyAPI/issues/1666). `headers` are those that OpenRouter puts into the body, for
- * example `{ "X-RateLimit-Reset": "1741305600000" }`, which is in milliseconds (github.com/dirge-code/dirge/pull/719). Returns milliseconds.
+ * time in seconds since 1970 (github.com/router-for-me/CLIProxyAPI/issues/1666). `headers` are those that OpenRouter puts into the
+ * body, for example `{ "X-RateLimit-Reset": "1741305600000" }`, which is in milliseconds (github.com/dirge-code/dirge/pull/719).
+ * Returns milliseconds.
  */
 export function readReset({ resets_in_seconds: seconds, resets_at: at }: UnknownRecord, headers: unknown): number | undefined {
   if (typeof seconds === "number" && seconds >= 0) return seconds * 1_000;

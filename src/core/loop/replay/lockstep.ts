@@ -22,8 +22,8 @@ interface Asked extends AskedStep {
 }
 
 /**
- * Creates a journal for an engine that needs the same step order on each replay. Collects the next step for each active part of the run, submits
- * these steps together in the order of their keys, and returns their results together.
+ * Creates a journal for an engine that needs the same step order on each replay. Collects the next step for each active part of the
+ * run, submits these steps together in the order of their keys, and returns their results together.
  */
 export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): Journal {
   enableJournals();

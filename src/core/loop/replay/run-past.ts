@@ -215,7 +215,8 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // Avoids reading most outcomes twice: a call without an end record matters here only if this run was cut off or its outer run has ended.
+    // Avoids reading most outcomes twice: a call without an end record matters here only if this run was cut off or its outer run has
+    // ended.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     return ended ?? new Parked([]);
@@ -253,8 +254,8 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   /**
-   * Records how middleware changed an ending. If its options have changed, middleware may continue where an earlier execution ended, but must
-   * not end where an earlier execution continued. The newest record counts.
+   * Records how middleware changed an ending. If its options have changed, middleware may continue where an earlier execution ended,
+   * but must not end where an earlier execution continued. The newest record counts.
    */
   async recordAsked(first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
     const { run } = this;
