@@ -63,10 +63,10 @@ const tools = [lookUpOrder];
   // #region limit
   const limited = await runToolLoop({ provider, tools, messages, limits: { maxIterations: 2 } });
   if (limited.reason.kind === "max-iterations") {
-    show(`The limit of ${limited.reason.limit} iterations is reached.`); // `limited.messages` has the history
+    show(`The limit of ${limited.reason.limit} iterations was reached.`); // `limited.messages` has the history
   }
   // #endregion limit
-  assert.deepEqual(shown.splice(0), ["The limit of 2 iterations is reached."]);
+  assert.deepEqual(shown.splice(0), ["The limit of 2 iterations was reached."]);
   assert.deepEqual([limited.status, limited.text, limited.messages.length], ["timeout", "Let me look.", 5]);
 }
 

@@ -72,7 +72,7 @@ function quota(counts: Counts, most: number): Middleware {
     async call(call, next, at) {
       const count = await at.step("count", () => counts.add(new Date().toISOString().slice(0, 10), at.idempotencyKey));
       if (count <= most) return next(call);
-      return denyCall(call, `The limit of ${most} calls a day is reached.`);
+      return denyCall(call, `The limit of ${most} calls a day has been reached.`);
     },
   };
 }

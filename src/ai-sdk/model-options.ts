@@ -189,8 +189,8 @@ const languageModel: Check = [
 const checks: Checks<AiSdkModelOptions> = {
   ...adapterChecks,
   model: languageModel,
-  providerOptions: ["an object of objects", isRecordOf(isRecord)],
-  headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
+  providerOptions: ["an object whose values are objects", isRecordOf(isRecord)],
+  headers: ["an object whose values are strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
   approveProviderTool: is.fn,
   onWarning: is.fn,

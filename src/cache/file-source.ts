@@ -26,7 +26,7 @@ export interface FileSourceOptions {
 }
 
 export const sourceName: readonly [string, (value: unknown) => boolean] = [
-  '1 to 64 letters, digits, ".", "_" or "-"',
+  'a string of 1 to 64 letters, digits, ".", "_" or "-"',
   (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
 ];
 

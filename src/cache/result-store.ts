@@ -54,7 +54,7 @@ async function fileOf(directory: string, id: string): Promise<string> {
 async function checkDirectory(directory: string): Promise<void> {
   if (!(await lstat(directory)).isDirectory())
     throw new Error(
-      "The path of the result cache is not a directory, or is a symbolic link. Use the path of the directory itself.",
+      "The path of the result cache is not a directory, or is a symbolic link. Use the path to the directory itself.",
     );
 }
 

@@ -82,7 +82,7 @@ async function toManifest(files: ReadonlyMap<string, string>, name: string, pack
 function checkName(name: string, dependencies: Readonly<Record<string, string>>): void {
   const advice = "Choose a different folder, or pass a name with --name.";
   if (Object.hasOwn(dependencies, name))
-    throw wrongUsage(`The project cannot be called "${name}", because it uses the package of that name. ${advice}`);
+    throw wrongUsage(`The project cannot be named "${name}" because it uses the package with that name. ${advice}`);
   const isValid = name.length <= 214 && /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name);
   if (isValid && name !== "node_modules" && name !== "favicon.ico") return;
   throw wrongUsage(
@@ -122,5 +122,5 @@ function showNextSteps(template: Template, folder: string, io: CliIO): void {
   const goThere = folder === "" ? "" : `cd ${/\s/.test(folder) ? `"${folder}"` : folder} && `;
   io.out(`Created ${template}: ${templates[template]}.`);
   io.out(`\n  ${goThere}${manager} install && ${manager} start\n`);
-  io.out("Without a key, a script plays the model. To go live, copy .env.example to .env, and set a key.");
+  io.out("Without a key, a script plays the model. To go live, copy .env.example to .env and set a key.");
 }

@@ -59,7 +59,7 @@ async function readBaseline(path: string, given: string): Promise<readonly EvalR
   const incomplete = reports.filter(isIncomplete).map(({ name }) => name);
   if (incomplete.length > 0)
     throw new CliError(
-      `${given} cannot be used as a baseline: ${joinTexts(incomplete)} ended before all trials had run. Evaluate that version again to the end.`,
+      `${given} cannot be used as a baseline: ${joinTexts(incomplete)} ended before all trials had run. Run that version's evaluation to the end.`,
     );
   return reports.map((report) => movePaths(report, (own) => resolve(dirname(path), own)));
 }

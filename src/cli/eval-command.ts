@@ -259,7 +259,7 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
 async function writeBaseline({ reports }: Results, { settings: { baseline }, io, signal }: Work): Promise<void> {
   if (baseline === undefined) return;
   if (!signal.aborted && !reports.some(isIncomplete)) return saveBaseline(resolve(io.cwd, baseline), reports);
-  io.note(`The baseline ${baseline} was not written, because not all trials have run. Evaluate again to the end.`);
+  io.note(`The baseline ${baseline} was not written because not all trials have run. Run the evaluation to the end.`);
 }
 
 interface Circumstances {

@@ -15,7 +15,7 @@ export async function findEvalFiles(given: readonly string[], cwd: string): Prom
   const files = [...new Set(found.flat())].map((path) => relative(cwd, path));
   if (files.length > 0) return files;
   const place = given.length === 0 ? "this folder" : given.join(", ");
-  throw new CliError(`There is no file such as support.eval.mjs in ${place}. Pass the paths of the files.`, 2);
+  throw new CliError(`There are no evaluation files (such as support.eval.mjs) in ${place}. Pass the paths to the files.`, 2);
 }
 
 async function listPath(path: string, cwd: string): Promise<readonly string[]> {
@@ -56,7 +56,8 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
     const exported = Object.entries(await importModule(file, cwd)).flatMap(([exportName, evaluation]) =>
       isEvaluation(evaluation) ? [{ evaluation: checkEvaluation(file, evaluation), file, exportName }] : [],
     );
-    if (exported.length === 0) throw new CliError(`${file} exports no evaluation. Export what defineEvaluation returns.`);
+    if (exported.length === 0)
+      throw new CliError(`${file} exports no evaluation. Export the value that defineEvaluation returns.`);
     for (const one of exported) if (!found.has(one.evaluation)) found.set(one.evaluation, one);
   }
   const all = [...found.values()];

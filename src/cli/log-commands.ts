@@ -31,7 +31,7 @@ const options = {
 
 export async function inspectLogs(args: readonly string[], io: CliIO): Promise<void> {
   const { values, positionals } = parseArguments(args, options);
-  if (positionals.length === 0) throw wrongUsage("`inspect` needs the path of a log.");
+  if (positionals.length === 0) throw wrongUsage("`inspect` needs the path to a log.");
   if (values.port !== undefined && values.live !== true) throw wrongUsage("--port needs --live.");
   if (values.out !== undefined && values.live === true)
     throw wrongUsage("--live serves the page and writes no file. Leave out --out.");
@@ -119,7 +119,7 @@ async function serveLive(paths: readonly string[], { found, port, io, openPage }
   try {
     io.out(server.url);
     if (link !== undefined) openPage?.(link.url);
-    io.note("The page follows the logs. Stop with Ctrl+C.");
+    io.note("The page follows the logs. Press Ctrl+C to stop.");
     const signal = io.stopSignal();
     if (!signal.aborted) await once(signal, "abort");
   } finally {
@@ -146,7 +146,7 @@ export async function exportLog(args: readonly string[], io: CliIO): Promise<voi
     format: { type: "string", short: "f" },
     out: { type: "string", short: "o" },
   });
-  if (positionals.length !== 1) throw wrongUsage("`export` needs the path of one log.");
+  if (positionals.length !== 1) throw wrongUsage("`export` needs the path to a log.");
   const { format } = values;
   if (!isFormat(format)) throw wrongUsage(`--format must be ${Object.keys(formats).join(" or ")}.`);
   const { logs, folder } = await findLogs(positionals, { cwd: io.cwd });

@@ -49,7 +49,7 @@ export async function findLogs(paths: readonly string[], finding: Finding): Prom
       logs.push(log);
       continue;
     }
-    if (folder !== undefined) throw new CliError("There are two folders. Pass one folder, or the files themselves.", 2);
+    if (folder !== undefined) throw new CliError("Two folders were given. Pass one folder, or pass the files themselves.", 2);
     folder = path;
     for (const name of await listFolder(path)) {
       const found = finding.known?.get(join(path, name)) ?? (await findInFolder(join(path, name), name));
@@ -101,7 +101,7 @@ async function readSize(path: string, given: string, areAwaited: boolean): Promi
     if (!isMissing) throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
     if (!areAwaited) throw new CliError(`There is no file ${given}. Check the path.`);
     // A path without a file extension probably means a folder, and a folder must exist.
-    if (extname(path) === "") throw new CliError(`There is no folder ${given}. Create it first, or pass the path of a log.`);
+    if (extname(path) === "") throw new CliError(`There is no folder ${given}. Create it first, or pass the path to a log.`);
     return { isFolder: false, size: 0 };
   }
 }

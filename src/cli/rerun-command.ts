@@ -166,7 +166,7 @@ const options = {
 export async function rerunLog(args: readonly string[], io: CliIO): Promise<void> {
   const { values, positionals } = parseArguments(args, options);
   const [given, ...others] = positionals;
-  if (given === undefined || others.length > 0) throw wrongUsage("`rerun` needs the path of one log or journal.");
+  if (given === undefined || others.length > 0) throw wrongUsage("`rerun` needs the path to a log or a journal.");
   const iteration = readIteration(values.from);
   const source = resolve(io.cwd, given);
   const past = await readFirst(source, { given, at: { iteration, runId: values.run } });

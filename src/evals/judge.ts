@@ -116,7 +116,7 @@ const scoreSchema: StandardSchema<unknown, Verdict> = argumentSchema(
   {
     type: "object",
     properties: {
-      reason: { type: "string", description: "What speaks for and against the answer, in at most three sentences" },
+      reason: { type: "string", description: "Arguments for and against the answer, in at most three sentences" },
       grade: { type: "integer", enum: [...grades], description: "5: fully meets the criterion. 1: does not meet it at all" },
     },
     required: ["reason", "grade"],
@@ -138,7 +138,7 @@ const choiceSchema: StandardSchema<unknown, { readonly reason: string; readonly 
     {
       type: "object",
       properties: {
-        reason: { type: "string", description: "Why, in at most three sentences" },
+        reason: { type: "string", description: "The reasons, in at most three sentences" },
         better: { type: "string", enum: [...choices] },
       },
       required: ["reason", "better"],

@@ -61,7 +61,7 @@ const endConversation = defineTool({
 });
 
 const system = (goal: string): string =>
-  `You play a person who writes to an assistant. Stay in this role:\n\n${goal}\n\nWrite only what this person would write: one short message at a time, in their own words. Never act as the assistant. Do not tell everything at once. When you have what you want, or it is clear that you will not get it, call end_conversation.`;
+  `You are playing a person who is writing to an assistant. Stay in this role:\n\n${goal}\n\nWrite only what this person would write: one short message at a time, in their own words. Never act as the assistant. Do not reveal everything at once. When you have what you want, or it is clear that you will not get it, call end_conversation.`;
 
 /**
  * Lets a model play a user until the user is content, gives up or has written `maxTurns` messages. Pass the trial, so that the user's

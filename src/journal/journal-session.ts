@@ -47,7 +47,7 @@ async function findPlace(path: string): Promise<string> {
   if ("refused" in end)
     throw refused(
       path,
-      `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
+      `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path to the file itself`,
     );
   const folder = dirname(end.place);
   // EEXIST means that the folder's path is a file. Opening the journal then fails with a clear error.

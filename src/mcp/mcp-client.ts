@@ -294,7 +294,10 @@ const connected = "a connected MCP client";
 
 const checks: Checks<McpRegistryOptions> = {
   client: [connected, isClient, undefined, true],
-  prefix: ['1 to 32 letters, digits, "_" or "-"', (value) => typeof value === "string" && /^[\w-]{1,32}$/.test(value)],
+  prefix: [
+    'a string of 1 to 32 letters, digits, "_" or "-"',
+    (value) => typeof value === "string" && /^[\w-]{1,32}$/.test(value),
+  ],
   annotations: ["stated", "assumed", "ignored"],
   traits: is.fn,
   meta: is.fn,

@@ -40,7 +40,7 @@ export interface ResourceSource {
 
 const checks: Checks<ResourceSourceOptions> = {
   name: [
-    '1 to 64 letters, digits, ".", "_" or "-"',
+    'a string of 1 to 64 letters, digits, ".", "_" or "-"',
     (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value) && !/^\.+$/.test(value),
   ],
   maxBytes: { min: 1 },

@@ -8,8 +8,8 @@ const result = { kind: "result", result: { by: 1 } } as const;
 
 it.for<[wait: AnsweredWait, given: Json, problem: string | undefined]>([
   [wait({ schema }), { by: "Kim" }, undefined],
-  [wait({ schema }), { by: 1 }, "does not fit the schema of the wait: by: must be of the type string"],
-  [wait({ schema }), null, "does not fit the schema of the wait: must be of the type object"],
+  [wait({ schema }), { by: 1 }, "does not fit the schema passed to wait: by: must be of the type string"],
+  [wait({ schema }), null, "does not fit the schema passed to wait: must be of the type object"],
   [wait({ schema, until: 1 }), null, undefined],
   [wait({ waitsFor: "approval" }), { kind: "approve" }, undefined],
   [wait({ waitsFor: "approval" }), { kind: "modify" }, 'is "modify"'],
@@ -17,13 +17,9 @@ it.for<[wait: AnsweredWait, given: Json, problem: string | undefined]>([
   [wait({ waitsFor: "result" }), { kind: "modify" }, 'is "modify"'],
   [wait({ waitsFor: "result" }), 7, "is 7"],
   [wait({ waitsFor: "result" }), { ...result, fromPage: true }, "comes from a page"],
-  [
-    wait({ waitsFor: "result", fromPage: true }),
-    { ...result, fromPage: true },
-    'does not fit the "outputSchema" of its tool: pay',
-  ],
+  [wait({ waitsFor: "result", fromPage: true }), { ...result, fromPage: true }, `does not fit the tool's "outputSchema": pay`],
   [wait({ waitsFor: "result" }), { kind: "failed", error: "No." }, undefined],
-  [wait({ waitsFor: "result", question: { schema } as never }), result, "does not fit the schema of its question: by: must"],
+  [wait({ waitsFor: "result", question: { schema } as never }), result, "does not fit the schema of the question: by: must"],
 ])("findAnswerProblem: for the wait %j, checks the answer %j", async ([asked, given, problem]) => {
   const found = await findAnswerProblem(asked, given, async (name) => [{ message: name }]);
   expect(found?.details.problem).toEqual(problem === undefined ? undefined : expect.stringContaining(problem));

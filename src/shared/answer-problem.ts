@@ -43,7 +43,7 @@ function findCustomProblem(wait: AnsweredWait, given: Json): Problem | undefined
   }
   const answer = toRecordedAnswer(wait, given);
   // Null is the automatic answer after a timeout, so it is valid only if the wait has a time limit.
-  return answer === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, answer);
+  return answer === null && until !== undefined ? undefined : findMisfit("schema passed to wait", schema, answer);
 }
 
 function isFromPage(given: Json): given is { readonly [field: string]: Json } {
@@ -58,8 +58,8 @@ async function findResultProblem(
   if (!isOutsideResult(given)) return [describeKind(given)];
   if (given.fromPage === true && fromPage !== true) return [pageProblem];
   if (given.kind === "failed") return undefined;
-  if (isRecord(question)) return findMisfit("schema of its question", question["schema"], given.result);
-  return toProblem('"outputSchema" of its tool', (await checkResult?.(name, given.result)) ?? []);
+  if (isRecord(question)) return findMisfit("schema of the question", question["schema"], given.result);
+  return toProblem(`tool's "outputSchema"`, (await checkResult?.(name, given.result)) ?? []);
 }
 
 function findMisfit(name: string, schema: unknown, value: unknown): Problem | undefined {

@@ -49,6 +49,6 @@ export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemCl
 
 /** Waits for an answer from the server that hosts the runs. `what` names the called method in the error. */
 export function answerWithin<T>(work: () => Promise<T>, what: string, ms: number): Promise<T> {
-  const problem = `"${what}" got no answer within ${ms} ms, but may still take effect. Check the connection to the server that hosts the runs, then call "${what}" again.`;
+  const problem = `The call to "${what}" received no answer within ${ms} ms, but may still take effect. Check the connection to the server that hosts the runs, then call "${what}" again.`;
   return withinTime(work(), { ms, toError: () => new Error(problem) });
 }

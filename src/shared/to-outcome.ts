@@ -213,7 +213,7 @@ const texts: { readonly [Each in Told]: Text<Each> } = {
   truncated: ["truncated", "the call was cut off before it was complete, so it was not run; send a shorter call"],
   interrupted: ["interrupted", "the call was cut off before it ended, so it may have run"],
   "not-run": ["not_run", "the run ended before this call started"],
-  limit: ["limit", "the limit of tool calls is reached, so the call was not run; answer with the results you have"],
+  limit: ["limit", "the limit of tool calls was reached, so the call was not run; answer with the results you have"],
 };
 
 /** Returns what the model reads: the tool's data unchanged, or a status with a reason. Never contains a stack trace. */

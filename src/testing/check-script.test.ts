@@ -6,7 +6,7 @@ import { providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
 import { registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 import { runTool } from "./run-tool.ts";
 
-const takes = "createMockProvider() expects an array of messages, or a function (request, index) => message, but got";
+const takes = "createMockProvider() expects an array of messages or a function (request, index) => message, but got";
 
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([

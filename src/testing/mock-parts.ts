@@ -30,7 +30,7 @@ export function checkScript(script: unknown, options: object): void {
     const got = isPart(script) ? "a single part" : describeValue(script);
     const write = isPart(script) ? "createMockProvider([part])" : 'createMockProvider([text("Hello.")])';
     throw new TypeError(
-      `createMockProvider() expects an array of messages, or a function (request, index) => message, but got ${got}. Write ${write}.`,
+      `createMockProvider() expects an array of messages or a function (request, index) => message, but got ${got}. Write ${write}.`,
     );
   }
   for (const [index, message] of script.entries()) checkMockMessage(message, index);

@@ -99,7 +99,7 @@ const toolTexts = new Map<string, string>([
   ["truncated", "The arguments were cut off."],
   ["interrupted", "The call was stopped."],
   ["not-run", "The call did not run."],
-  ["limit", "The call did not run, because the maximum number of calls is reached."],
+  ["limit", "The call did not run because the maximum number of calls was reached."],
 ]);
 
 export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {

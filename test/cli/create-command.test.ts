@@ -105,7 +105,7 @@ describe("turnwright create", () => {
       '"My Bot" is not a valid package name: use lower-case letters',
     ],
     ["an empty name", ["bot", "a", "--name", ""], '"" is not a valid package name'],
-    ["the name of a dependency", ["bot", "openai"], 'The project cannot be called "openai", because it uses the package'],
+    ["the name of a dependency", ["bot", "openai"], 'The project cannot be named "openai" because it uses the package'],
   ])("exits with code 2 for %s, and writes nothing", async ([, args, problem]) => {
     const folder = makeCliFolder();
     const { exitCode, notes } = await runCommand(folder, ["create", ...args]);

@@ -288,7 +288,7 @@ describe("turnwright eval", () => {
     writeAgent(folder);
     await runCommand(folder, ["eval", "--save-baseline", "base.json"]);
     const saved = readFileSync(join(folder, "base.json"), "utf8");
-    const note = "The baseline base.json was not written, because not all trials have run. Evaluate again to the end.";
+    const note = "The baseline base.json was not written because not all trials have run. Run the evaluation to the end.";
     for (const [args, how] of [
       [["--max-cost", "0.1"], {}],
       [[], { stopSignal: () => AbortSignal.abort() }],
@@ -302,7 +302,7 @@ describe("turnwright eval", () => {
     expect([against.exitCode, against.notes]).toEqual([
       1,
       [
-        "turnwright: cut/support/report.json cannot be used as a baseline: support ended before all trials had run. Evaluate that version again to the end.",
+        "turnwright: cut/support/report.json cannot be used as a baseline: support ended before all trials had run. Run that version's evaluation to the end.",
       ],
     ]);
   });
@@ -367,7 +367,7 @@ describe("turnwright eval", () => {
   });
 
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
-    ["a folder without files", ["empty"], 2, "There is no file such as support.eval.mjs in empty."],
+    ["a folder without files", ["empty"], 2, "There are no evaluation files (such as support.eval.mjs) in empty."],
     ["a missing file", ["no.eval.mjs"], 2, "There is no file no.eval.mjs."],
     ["a file without an evaluation", ["none.mjs"], 1, "none.mjs exports no evaluation."],
     ["two evaluations with the same name", ["support.eval.mjs", "twin.mjs"], 1, 'Two evaluations are named "support".'],

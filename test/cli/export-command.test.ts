@@ -45,7 +45,7 @@ describe("turnwright export", () => {
   });
 
   it.for<readonly [wrong: string, args: readonly string[], problem: string]>([
-    ["a command without a log", ["--format", "markdown"], "`export` needs the path of one log."],
+    ["a command without a log", ["--format", "markdown"], "`export` needs the path to a log."],
     ["a command without a format", ["run.jsonl"], "--format must be chrome-trace or markdown."],
     ["an unknown format", ["run.jsonl", "--format", "toString"], "--format must be chrome-trace or markdown."],
     ["a folder in place of a log", [".", "--format", "markdown"], "`export` needs a log, not a folder."],

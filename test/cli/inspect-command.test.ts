@@ -108,7 +108,7 @@ describe("turnwright inspect", () => {
     ["a damaged journal", ["inspect", "damaged.jsonl"], 1, "damaged.jsonl: The journal"],
     ["an empty folder", ["inspect", "empty"], 1, "The folder has no logs."],
     ["a page that cannot be written", ["inspect", "run.jsonl", "-o", "no/page.html"], 1, "The file cannot be written"],
-    ["a command without a log", ["inspect"], 2, "`inspect` needs the path of a log. Run `npx turnwright --help`"],
+    ["a command without a log", ["inspect"], 2, "`inspect` needs the path to a log. Run `npx turnwright --help`"],
     ["an unknown option", ["inspect", "run.jsonl", "--nope"], 2, "Unknown option '--nope'."],
     [
       "a port above 65535",

@@ -67,7 +67,7 @@ describe("turnwright inspect --live", () => {
       stopSignal: () => stop.signal,
       out: (url) => void readBoth(url).finally(() => stop.abort()),
     });
-    expect([exitCode, notes, texts]).toEqual([0, ["The page follows the logs. Stop with Ctrl+C."], [header, "", header]]);
+    expect([exitCode, notes, texts]).toEqual([0, ["The page follows the logs. Press Ctrl+C to stop."], [header, "", header]]);
   });
 
   it("serves the other logs in a folder that contains a damaged journal", async () => {

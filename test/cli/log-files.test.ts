@@ -44,6 +44,6 @@ describe("findLogs", () => {
 
   it("rejects a missing folder even with the option `areAwaited: true`", async () => {
     const finding = findLogs(["runs"], { cwd: makeCliFolder(), areAwaited: true });
-    await expect(finding).rejects.toThrow("There is no folder runs. Create it first, or pass the path of a log.");
+    await expect(finding).rejects.toThrow("There is no folder runs. Create it first, or pass the path to a log.");
   });
 });

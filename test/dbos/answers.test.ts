@@ -134,7 +134,7 @@ describe("host.resume() with several decisions", () => {
 });
 
 describe("a durable run that is being deleted", () => {
-  const unknown = { code: "invalid-option", details: { received: "unknown" } };
+  const unknown = { code: "invalid-option", details: { received: "an unknown id" } };
   const readAll = async (id: string): Promise<void> => {
     for await (const _ of (await host.join(id, { endsWhenWaiting: false })) ?? []) continue;
   };
@@ -172,7 +172,7 @@ describe("a durable host whose database does not answer", () => {
     await session.query("ROLLBACK");
     const errors = ends.map((end) => (end.status === "rejected" ? String(end.reason) : "answered"));
     expect(errors).toEqual(
-      Object.keys(calls).map((what) => expect.stringContaining(`"${what}" got no answer within ${answerMs} ms`)),
+      Object.keys(calls).map((what) => expect.stringContaining(`The call to "${what}" received no answer within ${answerMs} ms`)),
     );
     await expect.poll(async () => (await host.status("slow"))?.status, { timeout: 20_000 }).toBe("completed");
   }, 60_000);

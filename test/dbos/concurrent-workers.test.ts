@@ -129,7 +129,7 @@ describe("a durable run's result", () => {
     await database.pool.query("UPDATE dbos.workflow_status SET status = 'ERROR', completed_at = 1 WHERE workflow_uuid = 'gone'");
     await database.worker.deleteRuns({ ids: ["gone"] });
     await database.pool.query("SELECT pg_notify('turnwright_ends', 'gone')");
-    expect(await result).toMatchObject({ code: "invalid-option", details: { received: "unknown" } });
+    expect(await result).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 });
 
@@ -145,7 +145,7 @@ describe("a failed durable run", () => {
       return found;
     });
     expect(await database.worker.deleteRuns({ ids: ["deleted"] })).toBe(1);
-    expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "unknown" } });
+    expect(await retried).toMatchObject({ code: "invalid-option", details: { received: "an unknown id" } });
   });
 
   it("is retried only once by two parallel retries", async () => {

@@ -140,9 +140,7 @@ describe("a durable loop", () => {
       "finished",
       "finished",
     ]);
-    await expect(loop.retry("over")).rejects.toThrow(
-      "is the id of a run with a result, but must be the id of a run whose result was rejected",
-    );
+    await expect(loop.retry("over")).rejects.toThrow("is the id of a run with a result, but must be the id of a failed run");
   });
 
   it("does not accept decisions after an operator has canceled its workflow", async () => {

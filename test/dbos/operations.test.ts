@@ -43,7 +43,7 @@ describe("a durable run that crashes its process", () => {
     await loop.start("crash", { crashes: true });
     for (let crash = 0; crash < 2; crash += 1) expect(await once(startWorker(), "exit")).toEqual([null, "SIGKILL"]);
     alive = startWorker();
-    await expect(loop.result("crash")).rejects.toThrow("The run was given up, because 2 workers in a row died");
+    await expect(loop.result("crash")).rejects.toThrow("The run was abandoned because 2 workers in a row died");
     await unknown.start("unknown", {});
     await loop.start("fine", { crashes: false });
     expect((await loop.result("fine")).text).toBe("Done.");
@@ -71,7 +71,7 @@ describe("a worker for durable runs", () => {
     const [failed] = await client.listRuns({ state: "failed", startedBefore: soon(), limit: 1 });
     expect([failed?.id, failed?.error?.slice(0, 21), failed?.startedAt instanceof Date]).toEqual([
       "crash",
-      "The run was given up,",
+      "The run was abandoned",
       true,
     ]);
     expect(await client.listRuns({ state: "live" })).toEqual([]);

@@ -176,7 +176,7 @@ describe("a worker for durable runs whose database no longer answers", () => {
     const proxy = await startProxy(postgres.url);
     const frozen = await launchWorker({ databaseUrl: proxy.url, answerMs: 200 });
     proxy.freeze();
-    const late = (what: string) => expect.stringContaining(`"${what}" got no answer within 200 ms`);
+    const late = (what: string) => expect.stringContaining(`The call to "${what}" received no answer within 200 ms`);
     await expect(frozen.listRuns()).rejects.toMatchObject({ message: late("listRuns") });
     await expect(frozen.deleteRuns({ ids: ["a"] })).rejects.toMatchObject({ message: late("deleteRuns") });
     expect(proxy.countOpen()).toBeGreaterThan(0);

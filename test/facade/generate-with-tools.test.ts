@@ -47,7 +47,7 @@ describe("generateWithTools", () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(IterationLimitError);
-    expect(error.message).toBe(`The run ended as timeout (max-iterations): the limit of ${rounds} iterations is reached.`);
+    expect(error.message).toBe(`The run ended as timeout (max-iterations): the limit of ${rounds} iterations was reached.`);
     expect(error.reason).toEqual({ kind: "max-iterations", limit: rounds });
     expect([executed.length, provider.calls]).toEqual([rounds, rounds]);
   });

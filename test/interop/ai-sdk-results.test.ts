@@ -172,7 +172,7 @@ describe("importTool: the result from an AI SDK tool", () => {
     const made = { inputSchema: city, execute: () => 1, toModelOutput: () => "seven" };
     expect(await dataOf(made)).toMatchObject({
       kind: "failed",
-      error: { message: /returned a value that is not a ToolResultOutput of the AI SDK/ },
+      error: { message: /returned a value that is not an AI SDK ToolResultOutput/ },
     });
   });
 });

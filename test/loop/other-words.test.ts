@@ -126,7 +126,7 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
   [
     "a result without a call",
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
-    'Remove extra results, for example with "repairMessages"',
+    'Remove extra results, or use "repairMessages"',
   ],
 ])("runToolLoop says what to write instead in the error for messages with %s", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });

@@ -197,7 +197,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     options: { limits: { maxToolCalls: 1 } },
     reads: {
       status: "limit",
-      reason: "the limit of tool calls is reached, so the call was not run; answer with the results you have",
+      reason: "the limit of tool calls was reached, so the call was not run; answer with the results you have",
       tool_name: "work",
     },
   },

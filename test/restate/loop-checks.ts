@@ -362,7 +362,7 @@ async function checkFailedRun(): Promise<void> {
   failure = undefined;
   await rooms.retry("run-6");
   equal((await rooms.result("run-6")).text, "Done after 1 messages.");
-  await rejects(rooms.retry("run-6"), /whose result was rejected/);
+  await rejects(rooms.retry("run-6"), /the id of a failed run/);
 }
 
 async function checkLateFailure(): Promise<void> {

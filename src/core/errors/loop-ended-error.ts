@@ -69,18 +69,18 @@ const words: ReasonWords = {
   "max-cost": describeCost,
   "cost-unknown": describeCost,
   "max-tokens": ({ limit, spent }) => `${spent} tokens were used, and the limit is ${limit}`,
-  "max-tool-calls": ({ limit }) => `the limit of ${limit} tool calls is reached`,
+  "max-tool-calls": ({ limit }) => `the limit of ${limit} tool calls was reached`,
   "max-pauses": ({ limit }) => `the provider paused its response more than ${limit} times`,
   "hook-failed": ({ hook, error }) => `the hook ${hook} failed: ${error.message}`,
   "fatal-tool-error": ({ toolName, error }) => `the tool ${quote(toolName)} ended the run: ${error.message}`,
   "input-guardrail": describeRefusal,
   "output-guardrail": describeRefusal,
   "tool-guardrail": describeRefusal,
-  "max-iterations": ({ limit }) => `the limit of ${limit} iterations is reached`,
+  "max-iterations": ({ limit }) => `the limit of ${limit} iterations was reached`,
   "stream-idle": ({ limitMs }) => `the model sent nothing for ${limitMs} ms`,
   "first-chunk": ({ limitMs }) => `the model sent nothing within ${limitMs} ms`,
   "stream-too-long": ({ limitMs }) => `the model was still writing after ${limitMs} ms`,
-  "wall-clock": ({ limitMs }) => `the time limit of ${limitMs} ms is reached`,
+  "wall-clock": ({ limitMs }) => `the time limit of ${limitMs} ms was reached`,
   empty: () => "the response was empty",
   stopped: ({ requester, note }) =>
     `the run was stopped${requester === undefined ? "" : ` by ${tidy(requester)}`}${behind(note)}`,
@@ -97,7 +97,7 @@ function countWaiting({ length }: { readonly length: number }): string {
   return length === 1 ? "1 call is waiting" : `${length} calls are waiting`;
 }
 
-/** @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations is reached." */
+/** @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations was reached." */
 function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason">): string {
   const ending = `The run ended as ${status} (${reason.kind})`;
   const why = wordsOf(reason);
@@ -112,7 +112,7 @@ export function wordsOf(reason: EndReason): string | undefined {
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);
-  return "limit" in reason ? `the limit of ${reason.limit} is reached` : undefined;
+  return "limit" in reason ? `the limit of ${reason.limit} was reached` : undefined;
 }
 
 function behind(text: unknown): string {

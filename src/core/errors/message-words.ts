@@ -16,7 +16,7 @@ const words: { readonly [Problem in MessageProblem]: string } = {
   "nothing-to-send": "and all later messages contain nothing that can be sent. Add a user message",
   "reused-call-id": "reuses the id of an earlier call. Give each call its own id",
   "unknown-result":
-    'has a result without a call in the previous message, or two results for one call. Remove extra results, for example with "repairMessages"',
+    'has a result without a call in the previous message, or two results for one call. Remove extra results, or use "repairMessages"',
   "missing-result": `has no result for a call in the previous message. ${repair}`,
   "missing-results": `has calls without results in the next message. ${repair}`,
   role: 'has an invalid "role": it must be "user", "assistant" or "tool"',

@@ -119,7 +119,7 @@ async function putUntilFit(asked: ToolQuestion, put: (question: ToolQuestion) =>
     if (!("issues" in read)) return read;
     question = { ...asked, issues: read.issues };
   }
-  throw new Error(`None of ${maxAnswers} answers fits the question's schema.`);
+  throw new Error(`None of the ${maxAnswers} answers fits the question's schema.`);
 }
 
 interface LiveQuestion {

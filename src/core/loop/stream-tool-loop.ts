@@ -66,7 +66,7 @@ export function streamToolLoop<
   const read = (): AsyncIterator<LoopEvent<T>, undefined> => {
     // Without this error, a second `for await` would end at once, as if the run had no events.
     if (isRead && queue.isOver)
-      throw new TypeError("This run's events have already been read. Keep them as you read, or pass `events`.");
+      throw new TypeError("This run's events have already been read. Save them as you read, or pass `events`.");
     isRead = true;
     return iterator as AsyncIterator<LoopEvent<T>, undefined>;
   };

@@ -34,7 +34,7 @@ const rows: Rows = {
     "timeout",
     { kind: "max-iterations", limit: 10 },
     "IterationLimitError",
-    "the limit of 10 iterations is reached",
+    "the limit of 10 iterations was reached",
   ],
   "max-cost": [
     "error",
@@ -112,7 +112,7 @@ const rows: Rows = {
     "the model was still writing after 5 ms",
   ],
   "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model sent nothing within 5 ms"],
-  "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the time limit of 5 ms is reached"],
+  "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the time limit of 5 ms was reached"],
   drained: ["suspended", { kind: "drained" }, "SuspendedError", "the run was drained, and can be resumed"],
   "result-required": [
     "suspended",
@@ -138,7 +138,7 @@ const rows: Rows = {
     "LoopEndedError",
     "12 tokens were used, and the limit is 10",
   ],
-  "max-tool-calls": ["error", { kind: "max-tool-calls", limit: 2 }, "LoopEndedError", "the limit of 2 tool calls is reached"],
+  "max-tool-calls": ["error", { kind: "max-tool-calls", limit: 2 }, "LoopEndedError", "the limit of 2 tool calls was reached"],
   "max-pauses": [
     "error",
     { kind: "max-pauses", limit: 10 },

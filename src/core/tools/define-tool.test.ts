@@ -32,7 +32,7 @@ describe("defineTool", () => {
 
   it("throws if a field is invalid", () => {
     expect(() => defineTool({ ...search, name: "no spaces", inputSchema: {} })).toThrow(
-      'Tool "no spaces" has an invalid "name": it is "no spaces", but must be 1 to 64 letters, digits, "_" or "-".',
+      'Tool "no spaces" has an invalid "name": it is "no spaces", but must be a string of 1 to 64 letters, digits, "_" or "-".',
     );
   });
 });
@@ -109,22 +109,22 @@ describe("assertTool", () => {
   });
 
   it.for<[fields: object, problem: string]>([
-    [{ name: "" }, ': has an invalid "name": it is "", but must be 1 to 64 letters, digits, "_" or "-"'],
+    [{ name: "" }, ': has an invalid "name": it is "", but must be a string of 1 to 64 letters, digits, "_" or "-"'],
     [
       { name: undefined },
-      ': has an invalid "name": it is undefined, but must be 1 to 64 letters, digits, "_" or "-". Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+      ': has an invalid "name": it is undefined, but must be a string of 1 to 64 letters, digits, "_" or "-". Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
     ],
     [
       { name: "a".repeat(65) },
-      `${"a".repeat(65)}: has an invalid "name": it is a string of 65 characters, but must be 1 to 64 letters, digits, "_" or "-"`,
+      `${"a".repeat(65)}: has an invalid "name": it is a string of 65 characters, but must be a string of 1 to 64 letters, digits, "_" or "-"`,
     ],
     [
       { name: "a\n" },
-      'a\n: has an invalid "name": it is a string of 2 characters, but must be 1 to 64 letters, digits, "_" or "-"',
+      'a\n: has an invalid "name": it is a string of 2 characters, but must be a string of 1 to 64 letters, digits, "_" or "-"',
     ],
     [
       { name: "wetter_für" },
-      'wetter_für: has an invalid "name": it is a string of 10 characters, but must be 1 to 64 letters, digits, "_" or "-"',
+      'wetter_für: has an invalid "name": it is a string of 10 characters, but must be a string of 1 to 64 letters, digits, "_" or "-"',
     ],
     [{ description: undefined }, 'search: has an invalid "description": it is undefined, but must be a string'],
     [
@@ -176,7 +176,7 @@ describe("assertTool", () => {
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [
       { outputSchema: {} },
-      'search: has an invalid "outputSchema": it is an object, but must be a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)',
+      'search: has an invalid "outputSchema": it is an object, but must be a Standard Schema (fromJsonSchema from "turnwright/json-schema" creates one)',
     ],
     [{ execute: undefined, eager: true }, 'search: has "eager" without "execute". Add "execute", or remove "eager"'],
     [

@@ -14,7 +14,7 @@ const textPart: Checks<Extract<EmittedPart, { readonly type: "text" }>> = { type
 const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
   type: is.any,
   name: [
-    '1 to 64 letters, digits, "_" or "-"',
+    'a string of 1 to 64 letters, digits, "_" or "-"',
     (name) => typeof name === "string" && /^[\w-]{1,64}$/.test(name),
     undefined,
     true,

@@ -103,7 +103,7 @@ export function mergeRegistries(...sources: readonly ToolSource[]): ToolRegistry
  */
 export function withPrefix(source: ToolSource, prefix: string): ToolRegistry {
   if (typeof prefix !== "string" || !/^[\w-]{1,63}$/.test(prefix)) {
-    throw invalidOption("prefix", '1 to 63 letters, digits, "_" or "-"', prefix);
+    throw invalidOption("prefix", 'a string of 1 to 63 letters, digits, "_" or "-"', prefix);
   }
   const nameOf = ({ name }: { readonly name: string }): string => {
     const longer = prefix + name;

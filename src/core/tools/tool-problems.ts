@@ -56,12 +56,12 @@ const time = /* @__PURE__ */ describeRule(timeLimit);
 const flag = "true or false";
 
 const expected: { readonly [Field in keyof Tool]-?: string } = {
-  name: '1 to 64 letters, digits, "_" or "-"',
+  name: 'a string of 1 to 64 letters, digits, "_" or "-"',
   description: "a string",
   inputSchema: 'a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
   jsonSchema: "a JSON Schema",
   execute: "a function",
-  outputSchema: 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)',
+  outputSchema: 'a Standard Schema (fromJsonSchema from "turnwright/json-schema" creates one)',
   sequential: flag,
   timeoutMs: time,
   idleTimeoutMs: time,

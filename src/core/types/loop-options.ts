@@ -323,7 +323,7 @@ export interface ToolContext<Context = unknown> {
    * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. Each part
    * restarts `idleTimeoutMs`. After the call has ended, parts are ignored.
    *
-   * Throws LoopError "invalid-option" if the part is invalid: `name` must be 1 to 64 letters, digits, "_" or "-", and `data` must be
+   * Throws LoopError "invalid-option" if the part is invalid: `name` must be a string of 1 to 64 letters, digits, "_" or "-", and `data` must be
    * plain data.
    */
   emit(part: EmittedPart<unknown>): void;

@@ -145,7 +145,7 @@ class DurableVerbs {
     }
     const { state } = await this.#find(id);
     const received = state === "ended" ? "the id of a run with a result" : "the id of a live run";
-    throw new LoopError("invalid-option", { option: "id", expected: "the id of a run whose result was rejected", received });
+    throw new LoopError("invalid-option", { option: "id", expected: "the id of a failed run", received });
   }
 
   async status(id: string): Promise<JournalInspection | undefined> {

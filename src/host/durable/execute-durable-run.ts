@@ -367,7 +367,7 @@ const repeatMs = 250;
 const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {
-  return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
+  return `The run was abandoned because ${stalls} workers in a row died while executing the same step. Find the cause, then continue the run with "retry".`;
 }
 
 function factsOf(result: LoopResult): Omit<RunFacts, "lastRead" | "isPriced" | "endedAt"> {

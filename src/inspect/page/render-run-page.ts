@@ -39,7 +39,7 @@ export async function renderLivePage(logs: readonly PageLog[], list?: string): P
 
 function checkLog(log: unknown, index: number): void {
   const { name, text } = isRecord(log) ? log : {};
-  const expected = "a log { name, text } with two strings, or an array of such logs";
+  const expected = "a log of the form { name: string, text: string }, or an array of such logs";
   if (typeof name !== "string" || typeof text !== "string") throw invalidOption(`logs[${index}]`, expected, log);
 }
 

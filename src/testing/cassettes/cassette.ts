@@ -217,13 +217,13 @@ function openOwnFile(path: string, flags: number): number {
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw new Error(
-      `${end.refused} is a symbolic link that belongs to another user. Remove it, or pass the path of the file itself.`,
+      `${end.refused} is a symbolic link that belongs to another user. Remove it, or pass the path to the file itself.`,
     );
   // Falls back to 0, because Windows has neither of these flags.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
-    if (!facts.isFile()) throw new Error(`${path} is not a regular file. Pass the path of a regular file for the cassette.`);
+    if (!facts.isFile()) throw new Error(`${path} is not a regular file. Pass the path to a regular file for the cassette.`);
     if (facts.nlink > 1)
       throw new Error(`${path} has other hard links. Remove those links, or remove the file so that it can be created again.`);
     tighten(facts, (mode) => fchmodSync(file, mode));

@@ -52,7 +52,7 @@ describe("options.answers while a call waits for a result", () => {
       "a result that does not match its outputSchema",
       { call_i0_2: { kind: "result", result: { answer: 7 } } },
       "invalid-decision",
-      `The decision about call "call_i0_2" does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
+      `The decision about call "call_i0_2" does not fit the tool's "outputSchema": answer: Invalid input: expected string, received number. ${resultAdvice}`,
     ],
     [
       "a result from a page for a call that waits for a webhook",

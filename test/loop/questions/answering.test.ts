@@ -55,7 +55,7 @@ describe("a question that a tool asks", () => {
     const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;
     expect(await refusalOf(start(wrong))).toMatchObject([
       "invalid-decision",
-      expect.stringContaining("does not fit the schema of its question: city: must be of the type string."),
+      expect.stringContaining("does not fit the schema of the question: city: must be of the type string."),
     ]);
     expect(await refusalOf(start({ call_i0_0: { kind: "result", result: {} } }))).toMatchObject([
       "invalid-decision",
@@ -92,7 +92,7 @@ describe("a question that a tool asks", () => {
       expect((await start(given).result).reason.kind).toBe("result-required");
     }
     const result = await start(answers).result;
-    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("None of 20 answers fits the question's schema.");
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("None of the 20 answers fits the question's schema.");
     expect(ran.length).toBe(21);
   });
 

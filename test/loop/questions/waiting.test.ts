@@ -217,6 +217,6 @@ describe("a question that waits in the process", () => {
       playing.control.answer(lastId(playing), { kind: "result", result: { city: "Atlantis" } });
     }
     expect([outcomesOf(await playing.result), askedIn(playing).length]).toEqual([["call_i0_0: failed"], 20]);
-    expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain("None of 20 answers fits");
+    expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain("None of the 20 answers fits");
   });
 });

@@ -112,7 +112,7 @@ async function takeAnswer<Answer>(
   const given = await findGiven(past, activity, wait);
   if (given === undefined) return new Parked([wait]);
   const output = await outputOf(options, given, (issues) => {
-    const problem = `does not fit the schema of the wait: ${renderIssues(issues)}`;
+    const problem = `does not fit the schema passed to wait: ${renderIssues(issues)}`;
     const { waitsFor } = toWaitingCall(wait);
     throw past.refuse(new LoopError("invalid-decision", { call: wait.id, waitsFor, problem, issues }));
   });
