@@ -1,4 +1,4 @@
-// The locks that a worker holds in Postgres while it changes runs over several connections.
+// The Postgres locks that a worker holds while it modifies runs through several connections.
 
 import type { Pool } from "pg";
 

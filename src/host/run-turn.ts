@@ -30,7 +30,7 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True if the run had already ended and is only read again. Such a run accepts no messages. */
+  /** True if the run had already ended and is only being read again. Such a run accepts no messages. */
   isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;

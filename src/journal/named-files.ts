@@ -1,4 +1,4 @@
-// Names the files of stores, and writes them so that a crash leaves no incomplete file.
+// Names store files, and writes them so that a crash never leaves an incomplete file.
 
 import { createHash, randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";

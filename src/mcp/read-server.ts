@@ -10,8 +10,8 @@ import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPag
 const maxPages = 1_000;
 
 /**
- * Requests all pages of tools. Leaves out and reports each tool without a schema for an object, so that one invalid tool does not make all
- * others unavailable (github.com/anthropics/claude-code/issues/88049).
+ * Requests all pages of tools. Leaves out and reports each tool whose input schema does not describe an object, so that one invalid tool
+ * does not make the others unavailable (github.com/anthropics/claude-code/issues/88049).
  */
 export async function listTools(client: McpClient, report: (error: unknown) => void = () => {}): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");

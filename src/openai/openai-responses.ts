@@ -58,7 +58,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const report = reportTo(out);
     const tail = new EventTail();
-    // Another request with the same messages may be refused before this one.
+    // The messages whose reasoning this request sends. Other requests with the same messages may have changed since then.
     let reasoned = request.messages;
     const ask = async (signal: AbortSignal): Promise<unknown> => {
       const body = buildResponsesBody(fitMedia(request), { ...ports, report });

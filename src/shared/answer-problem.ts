@@ -1,4 +1,4 @@
-// Explains why an outside answer is not valid for the call that is waiting for it.
+// Explains why an answer from outside the run is not valid for the call that is waiting for it.
 
 import type { Issue, Json } from "../core/types/common.ts";
 import type { WaitingCall } from "../core/types/tool-outcome.ts";

@@ -37,7 +37,7 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
       return await body(journal);
     } finally {
       await close?.();
-      // Closes again, because a second call to `close` must have no effect.
+      // Closes a second time, to check that this has no effect.
       await close?.();
     }
   });

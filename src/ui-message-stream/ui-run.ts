@@ -131,8 +131,8 @@ export class UIRun extends PageRun<UIMessageChunk> {
   }
 
   protected callEnd(call: PageCall, { name, outcome, result }: Parameters<PageRun<UIMessageChunk>["end"]>[1]): void {
-    // Sends unreadable arguments only if the outcome needs them, because a tool that started early may have completed before its arguments
-    // were cut off.
+    // Sends unreadable arguments only for outcomes that need them: a tool that started early may have completed before its arguments were
+    // cut off.
     if (!call.isUnreadable || outcome === "completed" || outcome === "denied") this.complete(call);
     const toolCallId = call.id;
     if (outcome === "completed")

@@ -152,7 +152,7 @@ describe("host.start() in a busy conversation", () => {
     ]);
   });
 
-  it('with whenBusy: "queue", runs up to maxQueued waiting starts one at a time', async () => {
+  it('with whenBusy: "queue", holds up to maxQueued further runs and starts them one at a time', async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));

@@ -89,7 +89,7 @@ describe.for(wires)("withPlanner over $name with two rounds", (wire) => {
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
   });
 
-  it("sends earlier messages and results in a follow-up run", async () => {
+  it("sends a follow-up run the messages and results of the earlier run", async () => {
     const { result } = await play(wire, script);
     const messages = [...result.messages, { role: "user" as const, content: "Again." }];
     const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });

@@ -1,5 +1,5 @@
-// Explains what is wrong with a message in the `messages` option. The loop calls these functions only if they are installed, so bundles may
-// leave them out.
+// Explains what is wrong with a message in the `messages` option. These functions are optional: the loop calls them only if the bundle
+// includes them.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";

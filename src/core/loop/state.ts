@@ -288,7 +288,7 @@ export function applyAgain(state: State, { again, isCounted }: Again, { status }
 export function answerOpenCalls(state: State): void {
   const { phase, current, lastBatch } = state;
   if (phase !== "look" && phase !== "answer") return;
-  // Places a message that ended with "continue", because some of its calls have already run.
+  // Adds a message that ended with "continue" to the transcript, because some of its calls have already run.
   if (!state.isCurrentPlaced && current.early.length > 0) placeMessage(state);
   if (lastBatch.length > 0 || !state.isCurrentPlaced) return;
   applyEnded(state, endOpen(current, current.calls));

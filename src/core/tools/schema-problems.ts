@@ -1,4 +1,5 @@
-// Explains why a value cannot be a tool's JSON Schema. The loop calls these functions only if they are installed.
+// Explains why a value cannot be a tool's JSON Schema. These functions are optional: the loop calls them only if the bundle includes
+// them.
 
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";

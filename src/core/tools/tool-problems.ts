@@ -1,4 +1,4 @@
-// Explains what is wrong with a tool. The loop calls these functions only if they are installed.
+// Explains what is wrong with a tool. These functions are optional: the loop calls them only if the bundle includes them.
 
 import { describeRule, isFunction, isText, isWithin, timeLimit } from "../../shared/errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";

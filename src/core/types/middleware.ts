@@ -28,7 +28,7 @@ export interface Wait {
   readonly call?: WaitingSubject | undefined;
   /** The schema of the answer, if it can be converted. */
   readonly schema?: JsonSchema | undefined;
-  /** True if a web page may send the answer. For approvals and results, the facts say so instead. */
+  /** True if a web page may send the answer. Unused for approvals and results, because their calls say whether a page may answer. */
   readonly fromPage?: true | undefined;
   /** The facts shown last time, if the wait was opened again. */
   readonly earlier?: Json | undefined;

@@ -127,7 +127,7 @@ export interface ToolBudget {
   readonly toolCalls: number;
   readonly tokens: number;
   readonly wallClockMs: number;
-  /** The remaining cost in USD. Only known costs are subtracted. */
+  /** The remaining budget in USD. Only known costs are subtracted from it. */
   readonly costUSD: number;
 }
 

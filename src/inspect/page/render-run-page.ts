@@ -49,7 +49,9 @@ async function insert(data: PageData, texts: readonly string[]): Promise<string>
   return template.replace(dataMark, () => inserted);
 }
 
-/** Escapes "<", so that a string cannot close its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
+/**
+ * Escapes "<", so that a string cannot close its element. In JSON, "<" occurs only inside strings, where the escape has the same meaning.
+ */
 function toData(id: string, type: string, text: string): string {
   return `<script type="${type}" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 }

@@ -81,7 +81,7 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// Checks the whole module, because a named import of `createNoopMeter` would already fail in an old version, with an unclear error from
+// Checks the whole module, because a named import of `createNoopMeter` would itself fail with an old version, with an unclear error from
 // Node.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/observe" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@1.9');

@@ -1,4 +1,4 @@
-// Reads an event stream. Removes events without data, and remembers the last characters, because an SDK may not pass them on.
+// Reads an event stream. Removes events without data. Also keeps the last characters of the stream, in which an SDK may ignore an error.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";

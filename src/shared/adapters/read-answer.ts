@@ -31,7 +31,7 @@ export class AnswerIds {
   #id = "";
   #isRepeated = false;
   #roles = 0;
-  /** The newest id that arrived with a role. */
+  /** The id of the last chunk that had a role. A different id begins a new message. */
   #opened = "";
   #held: UnknownRecord | undefined;
 

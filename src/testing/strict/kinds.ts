@@ -66,7 +66,7 @@ export interface Family {
   readonly title: string;
   readonly model: RegExp;
   readonly rules: readonly Rule[];
-  /** The ids of the models' calls, if they differ from those of other models at the service. */
+  /** Creates the call ids of these models, if they differ from those of the service's other models. */
   readonly toCallId?: ToCallId | undefined;
 }
 
