@@ -1,7 +1,7 @@
 // Reads the body of a web page's request. Limits its length and depth, and the time it may take to arrive, because the page is not trusted.
 
 import { systemClock } from "../shared/signals.ts";
-import type { Clock } from "../core/index.ts";
+import { type Clock, LoopError } from "../core/index.ts";
 import { hasBrand, isRecord } from "../shared/guards.ts";
 import { dropIterator } from "../shared/promises.ts";
 import { withinTime } from "../shared/repeat-failed.ts";
@@ -42,6 +42,10 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
    * sent.
    */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
+  /** True if other code has read the request, such as `express.json()`. */
+  readonly readableDidRead?: boolean | undefined;
+  /** The body that other code has read. */
+  readonly body?: unknown;
 }
 
 /**
@@ -64,7 +68,8 @@ type Limits = { readonly [Name in keyof BodyLimits]-?: NonNullable<BodyLimits[Na
 
 /**
  * Reads the body of a web `Request` or a node:http request. Parses a string as JSON, and returns any other value unchanged, assuming that
- * it is already parsed. Throws RequestError if the body is invalid or incomplete, or exceeds a limit.
+ * it is already parsed. Throws RequestError if the body is invalid or incomplete, or exceeds a limit. Throws LoopError "invalid-option" if
+ * other code has read the body and not kept it.
  */
 export async function readRequestBody(source: unknown, limits: BodyLimits = {}): Promise<unknown> {
   const { maxBytes = 1_000_000, bodyMs = 30_000, clock = systemClock } = limits;
@@ -85,15 +90,29 @@ async function toValue(source: unknown, limits: Limits): Promise<unknown> {
   }
   if (isWebRequest(source)) {
     checkHeaders((name) => source.headers.get(name) ?? undefined, maxBytes);
+    if (source.bodyUsed || source.body?.locked === true) throw alreadyRead();
     return parse(source.body === null ? "" : await collect(toIterator(source.body), limits));
   }
   if (isNodeRequest(source)) {
     checkHeaders((name) => textOf(source.headers[name]), maxBytes);
+    if (source.readableDidRead === true) return readKept(source.body, maxBytes);
     const pieces = source.iterator?.({ destroyOnReturn: false }) ?? source;
     return parse(await collect(pieces[Symbol.asyncIterator](), limits));
   }
   checkSize(source, maxBytes);
   return source;
+}
+
+/** Reads the body that a parser such as `express.json()` has put into the request. */
+function readKept(body: unknown, maxBytes: number): unknown {
+  if (!isRecord(body)) throw alreadyRead();
+  checkSize(body, maxBytes);
+  return body;
+}
+
+function alreadyRead(): LoopError {
+  const expected = "a request whose body has not been read, or the parsed body";
+  return new LoopError("invalid-option", { option: "requestOrBody", expected, received: "a request whose body has been read" });
 }
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
@@ -174,7 +193,7 @@ function isTooDeep(body: unknown): boolean {
   return false;
 }
 
-function isWebRequest(value: unknown): value is Pick<Request, "headers" | "body"> {
+function isWebRequest(value: unknown): value is Pick<Request, "headers" | "body" | "bodyUsed"> {
   return isRecord(value) && isRecord(value.headers) && typeof value.headers.get === "function" && "body" in value;
 }
 

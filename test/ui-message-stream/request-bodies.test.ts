@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import express, { type RequestHandler } from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isRequestError, readAGUIRequest } from "turnwright/ag-ui";
 import type { RequestLimits } from "../../src/web/read-user-message.ts";
@@ -46,7 +47,9 @@ async function openConnection(answer: (request: IncomingMessage) => Promise<stri
   return socket;
 }
 
-const refusalOf = (reading: Promise<unknown>): Promise<unknown> => reading.then(() => "read").catch((error: unknown) => error);
+const refusalOf = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
+
+const drain: RequestHandler = (request, _response, next) => void request.resume().on("end", () => next());
 
 describe.each<[name: string, read: Read]>([
   ["readUIChatRequest", readUIChatRequest],
@@ -119,6 +122,41 @@ describe.each<[name: string, read: Read]>([
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
     expect(answer.toString()).toContain("408 The request body took longer than 30000 ms to arrive.");
+  });
+
+  it.each([
+    ["express.json()", [express.json()], { message: { content: "Hi." } }],
+    ["express.json(), with a body of more than maxBytes", [express.json()], { status: 413 }],
+    ["no parser", [], { message: { content: "Hi." } }],
+    ["a parser that does not keep the body", [drain], { code: "invalid-option" }],
+  ] as const)("reads an Express request after %s", async (name, parsers, expected) => {
+    const app = express();
+    const maxBytes = name.includes("more than") ? 10 : 1_000;
+    const seen = new Promise<unknown>((resolve) => {
+      app.post("/", ...parsers, (request, response) => {
+        resolve(refusalOf(read(request, { maxBytes }).finally(() => response.end())));
+      });
+    });
+    const server = app.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify(bodyWith("Hi."));
+    await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { method: "POST", headers, body });
+    expect(await seen).toMatchObject(expected);
+  });
+
+  it("says that the body of a web request has been read", async () => {
+    const headers = { "content-type": "application/json" };
+    const request = new Request("http://localhost", { method: "POST", headers, body: JSON.stringify(bodyWith("Hi.")) });
+    const { body } = request;
+    const reader = body?.getReader();
+    expect(await refusalOf(read(request))).toMatchObject({ code: "invalid-option" });
+    reader?.releaseLock();
+    await request.json();
+    expect(await refusalOf(read(request))).toMatchObject({
+      message: expect.stringMatching(/^Option "requestOrBody" is a request whose body has been read, but must be /),
+    });
   });
 
   it.each<{ name: string; toSource: (body: object) => string | object }>([
