@@ -2,10 +2,13 @@
 // the job of another.
 
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { createLoopControl } from "turnwright";
 import { app as expressApp } from "./express.ts";
 import { answer } from "./chat.ts";
@@ -110,9 +113,50 @@ async function checkWorker(): Promise<void> {
   console.log("✓ a worker continues the job of another worker");
 }
 
+/** The first process gets SIGTERM in the middle of an answer. The second one writes the rest. */
+async function checkRestart(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "chats-"));
+  const first = await startHost(folder);
+  const response = await fetch(`${first.url}/coat`, { method: "POST" });
+  let events = "";
+  for await (const chunk of response.body ?? []) {
+    const isBefore = !events.includes("event: tool-start");
+    events += new TextDecoder().decode(chunk);
+    if (isBefore && events.includes("event: tool-start")) first.child.kill("SIGTERM");
+  }
+  assert.match(events, /"drained"/);
+  await first.ended;
+  const second = await startHost(folder);
+  const whole = await (await fetch(`${second.url}/coat`)).text();
+  assert.match(whole, /Let me see\. .*Yes, take a coat\..*"completed"/s);
+  second.child.kill("SIGTERM");
+  assert.deepEqual(await second.ended, [0, null]);
+  rmSync(folder, { recursive: true, force: true });
+  console.log("✓ a server that restarts finishes its answers");
+}
+
+interface HostProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly ended: Promise<unknown>;
+}
+
+async function startHost(folder: string): Promise<HostProcess> {
+  const program = fileURLToPath(new URL("host-server.ts", import.meta.url));
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  const child = spawn(process.execPath, [...process.execArgv, program, folder], {
+    stdio: [...stdio],
+    env: { ...process.env, PORT: "0" },
+  });
+  const ended = once(child, "exit");
+  const [url] = (await Promise.race([once(createInterface(child.stdout), "line"), ended])) as [string];
+  return { child, url, ended };
+}
+
 await check("a web-standard route", (request) => answer(request));
 await check("Hono", (request) => honoApp.fetch(request));
 await checkExpress();
 await checkFrames();
 await checkSignal();
 await checkWorker();
+await checkRestart();

@@ -1,7 +1,16 @@
 // The limits of a run, and the result of a run that reaches a limit.
 
 import assert from "node:assert/strict";
-import { defineTool, finalAnswer, type Message, type Pricing, runToolLoop } from "turnwright";
+import {
+  defineTool,
+  finalAnswer,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type Message,
+  type Pricing,
+  runToolLoop,
+} from "turnwright";
 import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 
@@ -61,25 +70,38 @@ const { reason, costUSD, text: said } = await runToolLoop({ provider, tools, mes
 assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350", "Still searching."]);
 
 {
-  const provider = createMockProvider([[text("Done."), usage({ inputTokens: 10_000, outputTokens: 500 })]], {
-    id: "openai",
-    model: "gpt-5",
-  });
-  const table = new Map([["ada", 0.9]]);
-  const spentToday = async (user: string): Promise<number> => table.get(user) ?? 0;
-  const addSpending = async (user: string, costUSD: number): Promise<unknown> =>
-    table.set(user, (await spentToday(user)) + costUSD);
+  const spent = usage({ inputTokens: 10_000, outputTokens: 500 });
+  const provider = createMockProvider(
+    [
+      [toolCall("pay"), spent],
+      [text("Paid."), spent],
+    ],
+    { id: "openai", model: "gpt-5" },
+  );
+  const pay = { name: "pay", description: "Pays", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" };
+  const tools = [defineTool(pay)];
+  const table = new Map([["earlier", 0.96]]);
+  const spentToday = async (_user: string, except?: string): Promise<number> =>
+    [...table].reduce((sum, [runId, costUSD]) => (runId === except ? sum : sum + costUSD), 0);
+  const setSpending = async (_user: string, runId: string, costUSD: number): Promise<unknown> => table.set(runId, costUSD);
   // #region per-user
-  async function answerFor(user: string): Promise<string> {
-    const leftUSD = 1 - (await spentToday(user)); // from a table of yours
-    if (leftUSD <= 0) return "Your budget for today is used up.";
-    const result = await runToolLoop({ provider, messages, pricing: genaiPrices(), limits: { maxCostUSD: leftUSD } });
-    await addSpending(user, result.knownCostUSD); // runs at the same time may together exceed the budget
-    return result.text;
+  /** Starts a run, or resumes it. */
+  async function runFor(user: string, run: LoopOptions): Promise<LoopResult | "over-budget"> {
+    const leftUSD = 1 - (await spentToday(user, run.runId)); // from a table of yours: the sum of all runs but this one
+    if (leftUSD <= 0) return "over-budget";
+    const result = await runToolLoop({ ...run, pricing: genaiPrices(), limits: { maxCostUSD: leftUSD } });
+    await setSpending(user, result.runId, result.knownCostUSD); // replaces what the run had spent before
+    return result;
   }
   // #endregion per-user
-  assert.equal(await answerFor("ada"), "Done.");
-  assert.equal(table.get("ada")?.toFixed(4), "0.9175");
-  table.set("ada", 1);
-  assert.equal(await answerFor("ada"), "Your budget for today is used up.");
+  const run = { provider, tools, messages, runId: "bill", journal: memoryJournal() };
+  const first = await runFor("ada", run);
+  assert.ok(first !== "over-budget" && first.status === "suspended");
+  assert.equal(table.get("bill")?.toFixed(4), "0.0175");
+  // The budget has room for both requests of the run only if the first one counts once.
+  const rest = await runFor("ada", { ...run, answers: { call_i0_0: { kind: "approve" } } });
+  assert.ok(rest !== "over-budget" && rest.status === "completed");
+  assert.equal((await spentToday("ada")).toFixed(4), "0.9950");
+  table.set("earlier", 1);
+  assert.equal(await runFor("ada", { ...run, runId: "next" }), "over-budget");
 }

@@ -121,17 +121,6 @@ assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/call/0/render", reply: {
 assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 410);
 assert.equal((await host.status("8"))?.status, "completed");
 
-// #region unfinished
-/** Call this when the process starts: it resumes the runs that a crash has cut off. */
-async function resumeAll(): Promise<void> {
-  for await (const { id } of host.list()) {
-    const found = await host.status(id);
-    if (found?.status === "running" && !found.isLive) await host.resume(id, { provider: director, tools: [render], context: id });
-  }
-}
-// #endregion unfinished
-await resumeAll();
-
 const path = join(folder, "runs.jsonl");
 const watched = createRunHost({
   wrapOptions: (options) => ({

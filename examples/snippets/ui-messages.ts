@@ -4,11 +4,16 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { defineTool, streamToolLoop, type Message } from "turnwright";
-import { createRunHost } from "turnwright/host";
+import { createRunHost, type RunHost } from "turnwright/host";
 import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { useChat } from "@ai-sdk/react";
-import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from "ai";
+import { useEffect } from "react";
 import { z } from "zod";
 
 const payments: number[] = [];
@@ -38,7 +43,8 @@ async function postMessage(request: Request): Promise<Response> {
 // #endregion simple-route
 
 // #region answer
-const host = createRunHost(); // in your program: with a store in files or in Postgres
+const shared = globalThis as { host?: RunHost }; // survives the hot reload of a development server
+const host = (shared.host ??= createRunHost()); // in your program: with a store in files or in Postgres
 
 /** POST /api/chat. The body has a new message, or answers for calls that wait. */
 async function answer(request: Request): Promise<Response> {
@@ -53,9 +59,10 @@ async function answer(request: Request): Promise<Response> {
   return resumed.kind === "started" ? toUIMessageStreamResponse(resumed.join(), { version: 7, from: "live" }) : refuse();
 }
 
-/** GET /api/chat/:id/stream. A page that is reloaded sends this request. */
-function reload(id: string): Response {
-  return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if no run is live
+/** GET /api/chat/:id/stream. A page sends this request when it is reloaded, and when its run was cut off. */
+async function reload(id: string): Promise<Response> {
+  if (host.join(id) === undefined) await host.resume(id, { provider, tools }); // after a crash or a deployment
+  return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if there is no run to read
 }
 
 const refuse = (): Response => new Response("This is not possible now. Reload the page.", { status: 409 });
@@ -73,6 +80,38 @@ function usePayments() {
 }
 // #endregion page
 assert.equal(typeof usePayments, "function");
+
+// #region cut
+/** Goes on with an answer that a deployment or a lost connection has cut off. */
+function useGoOn({ messages, status, error, resumeStream }: ReturnType<typeof useChat>): void {
+  const { role, metadata } = messages.at(-1) ?? {};
+  const { reason } = (metadata ?? {}) as { readonly reason?: { readonly kind: string } };
+  const isCut = role === "assistant" && (error instanceof TypeError || reason?.kind === "drained");
+  const isIdle = status === "ready" || status === "error";
+  useEffect(() => {
+    if (!isCut || !isIdle) return;
+    const timer = setTimeout(() => void resumeStream(), 2_000); // the server needs a moment to restart
+    return () => clearTimeout(timer);
+  }, [isCut, isIdle, error, resumeStream]);
+}
+// #endregion cut
+assert.equal(typeof useGoOn, "function");
+
+// #region files
+const transport = new DefaultChatTransport({
+  // By default, each request contains the whole chat, with all its photos. The server only reads the last message.
+  prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+    body: { ...body, id, trigger, messageId, messages: messages.slice(-1) },
+  }),
+});
+
+function usePhotos() {
+  const chat = useChat({ transport });
+  const send = (text: string, files: FileList) => chat.sendMessage({ text, files }); // `files` of an <input type="file">
+  return { ...chat, send };
+}
+// #endregion files
+assert.equal(typeof usePhotos, "function");
 
 // #region client-tools
 function useQuestions() {
@@ -103,10 +142,34 @@ assert.equal((await answer(waiting)).status, 409); // the message belongs to ano
 const second = await (await answer(post({ id: "chat", messages: [user, { id: "chat/1", role: "assistant", parts }] }))).text();
 assert.doesNotMatch(second, /I pay/);
 assert.match(second, /"delta":"Paid\."/);
-assert.match(await reload("chat").text(), /"delta":"I pay\."[^]*"delta":"Paid\."/);
-assert.equal(reload("unknown").status, 204);
+assert.match(await (await reload("chat")).text(), /"delta":"I pay\."[^]*"delta":"Paid\."/);
+assert.equal((await reload("unknown")).status, 204);
 await host.close();
 assert.deepEqual(payments, [20]);
+
+{
+  // A photo of 2.5 MB, twice in the chat.
+  const url = `data:image/jpeg;base64,/9j/${"A".repeat(3_400_000)}`;
+  const file = { type: "file" as const, mediaType: "image/jpeg", url };
+  const messages = ["a", "b"].map((id) => ({ id, role: "user" as const, parts: [file] }));
+  const { fetch } = globalThis;
+  const bodies: string[] = [];
+  globalThis.fetch = async (url, init) => {
+    bodies.push(await new Request(new URL(url as string, "http://localhost"), init).text());
+    return new Response("data: [DONE]\n\n");
+  };
+  await transport.sendMessages({
+    chatId: "p",
+    messages,
+    trigger: "submit-message",
+    messageId: undefined,
+    abortSignal: undefined,
+  });
+  globalThis.fetch = fetch;
+  const body: object = JSON.parse(bodies[0] ?? "");
+  assert.equal((await readUIChatRequest(post(body), { maxBytes: 10_000_000 })).message?.id, "b");
+  await assert.rejects(readUIChatRequest(post(body)), { status: 413 });
+}
 
 {
   const messages: readonly Message[] = [];

@@ -1,0 +1,49 @@
+// A server with a run host. If the process must end, it drains the runs, and the next process resumes them. The folder of the
+// conversations is an argument of the program.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { defineTool } from "turnwright";
+import { fileConversationStore } from "turnwright/conversation";
+import { createRunHost, pipeEventStream } from "turnwright/host";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const [folder = "chats"] = process.argv.slice(2);
+const getForecast = defineTool({
+  name: "get_forecast",
+  description: "Takes a moment",
+  inputSchema: { type: "object" },
+  execute: async () => (await setTimeout(1_000), "rain"),
+});
+const provider = createMockProvider(({ messages }) =>
+  messages.some(({ role }) => role === "tool") ? text("Yes, take a coat.") : [text("Let me see. "), toolCall("get_forecast")],
+);
+const tools = [getForecast];
+const host = createRunHost({ store: fileConversationStore(folder) });
+
+const server = createServer((request, response) => {
+  const id = request.url?.slice(1) ?? "";
+  const begun = request.method === "POST" ? host.start(id, { provider, tools, message: "Do I need a coat?" }) : undefined;
+  void Promise.resolve(begun).then(() => pipeEventStream(host.join(id), response));
+});
+
+// #region restart
+/** Resumes the runs that a crash or `host.close()` has cut off. */
+async function resumeAll(): Promise<void> {
+  for await (const { id } of host.list()) {
+    const found = await host.status(id);
+    const isCut = found?.status === "running" || found?.reason?.kind === "drained";
+    if (isCut && !found.isLive) await host.resume(id, { provider, tools });
+  }
+}
+
+await resumeAll();
+server.listen(Number(process.env["PORT"] ?? 3000));
+
+process.once("SIGTERM", () => {
+  // Each run finishes its iteration, and its pages get the end. Then the process ends.
+  void host.close().then(() => server.close());
+});
+// #endregion restart
+server.on("listening", () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
