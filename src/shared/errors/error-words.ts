@@ -180,8 +180,13 @@ export const looseWords: readonly WordGroup[] = [
   contextWords,
   {
     code: "auth",
-    // Matches the messages of Google and xAI, which send status 400 instead of 401.
-    patterns: [/^api_key_invalid$/, /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i],
+    patterns: [
+      // Matches the messages of Google and xAI, which send status 400 instead of 401.
+      /^api_key_invalid$/,
+      /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i,
+      // Matches the errors of the Anthropic and Google SDKs if they have no key.
+      /^could not (?:resolve authentication method|load the default credentials)/i,
+    ],
   },
   {
     code: "bad-request",
