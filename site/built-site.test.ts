@@ -69,9 +69,9 @@ it("the home page leads to the tutorial, whose steps are in the sidebar", async 
   const page = await open("");
   expect(await page.locator(".vp-doc img").count()).toBe(5);
   await page.getByRole("link", { name: "Tutorial" }).last().click();
-  await page.getByRole("heading", { name: "Tutorial 1: an answer" }).waitFor();
-  await page.locator(".VPSidebar").getByRole("link", { name: "Tutorial 8: a test" }).click();
-  await page.getByRole("heading", { name: "Tutorial 8: a test" }).waitFor();
+  await page.getByRole("heading", { name: "Tutorial 1: getting an answer" }).waitFor();
+  await page.locator(".VPSidebar").getByRole("link", { name: "Tutorial 8: writing a test" }).click();
+  await page.getByRole("heading", { name: "Tutorial 8: writing a test" }).waitFor();
 });
 
 it("the search finds a guide, without a server", async () => {

@@ -41,7 +41,7 @@ describe("docs/concepts/endings.md", () => {
 });
 
 describe("docs/concepts/endings.md: finish reasons", () => {
-  const rows = readRows(readSection(page, "From finish reason to ending"));
+  const rows = readRows(readSection(page, "How finish reasons map to endings"));
 
   it("lists every finish reason once", () => {
     expect(sorted(rows.map(([finish = ""]) => finish))).toEqual(

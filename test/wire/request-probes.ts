@@ -186,7 +186,7 @@ const withTools = { tools: [tool] };
 const formats: ProbeGroup = {
   title: "Structured output",
   about:
-    "The first row names the field of the request for the schema of [`structuredOutput`](guides/structured-answers.md#the-structured-output-of-the-service), with the option `structuredOutput: true`. The last row says when this is the default.",
+    "The first row names the field of the request for the schema of [`structuredOutput`](guides/structured-answers.md#the-services-structured-output), with the option `structuredOutput: true`. The last row says when this is the default.",
   probes: [
     { title: "The schema of the answer", find: (adapter) => formatOf(adapter, {}, {}) },
     {
