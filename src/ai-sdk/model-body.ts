@@ -19,11 +19,14 @@ import {
   memoize,
   readAssistantMessage,
   recordOf,
+  textOf,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
   writeMedia,
 } from "../core/kit.ts";
+import { planCached, type PlannedRequest } from "../shared/adapters/cached-content.ts";
+import type { OutputPlan } from "../shared/adapters/output-schema.ts";
 import type { MediaForms } from "../shared/adapters/write-media.ts";
 import type { RequestChange } from "../core/types/provider.ts";
 import { findParameters, type IdRule, idRules, toWireId } from "../shared/adapters/wire-names.ts";
@@ -259,6 +262,31 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
 /** Combines the strictest rules of all services, because the service that runs the model is unknown. */
 const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
 
+interface PlannedCall extends PlannedRequest {
+  readonly providerTools: ProviderTools;
+}
+
+function planCall(given: ModelRequest, settings: ModelSettings, report: (change: RequestChange) => void): PlannedCall {
+  const { extra = {} } = given.settings ?? {};
+  const { providerTools = {}, quirks } = settings;
+  const plan = (request: ModelRequest): OutputPlan => {
+    // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid parameter names
+    // (github.com/twentyhq/twenty/pull/21834).
+    const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
+    return planOutput(request, isNamed && extra["responseFormat"] === undefined);
+  };
+  if (!usesCachedContent(extra["providerOptions"] ?? settings.providerOptions)) {
+    return { request: given, ...plan(given), providerTools };
+  }
+  const serverTools = ["providerTools", Object.keys(providerTools).length] as const;
+  return { ...planCached(given, { serverTools, plan, report }), providerTools: {} };
+}
+
+/** True if a provider's options, such as those of `@ai-sdk/google`, name cached content. */
+function usesCachedContent(providerOptions: unknown): boolean {
+  return Object.values(recordOf(providerOptions)).some((options) => textOf(recordOf(options).cachedContent) !== "");
+}
+
 type CallBuilder = (
   request: ModelRequest,
   signal: AbortSignal,
@@ -276,20 +304,16 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const fitterFor = memoize((urls: object) =>
     createMediaFitter({ forms: createFileForms(words, urls).user, limits: quirks.media, id }),
   );
-  return async (request, signal, report) => {
+  return async (given, signal, report) => {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
-    const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid parameter names
-    // (github.com/twentyhq/twenty/pull/21834).
-    const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
-    const { system, schema } = planOutput(request, isFree && isNamed);
+    const { request, system, schema, providerTools } = planCall(given, settings, report);
     const { tools, choice, instruction } = planTools(request, { quirks, report });
     const messages = convert(fitterFor(recordOf(urls))(request).messages, urls);
     const asked = instruction === undefined ? messages : [...messages, toPromptMessage("user", instruction)];
     const options = {
       prompt: separateRoles(joinMessages(system, asked, quirks.alternates), toOrder(asked, quirks), toPromptMessage),
-      ...toToolFields({ ...request, tools, toolChoice: choice }, settings, words.providerToolType),
+      ...toToolFields({ ...request, tools, toolChoice: choice }, providerTools, words.providerToolType),
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
@@ -332,7 +356,9 @@ function joinMessages(
   return system === undefined || system === "" ? prompt : [{ role: "system", content: system }, ...prompt];
 }
 
-function toToolFields({ tools, toolChoice }: ModelRequest, { providerTools = {} }: ModelSettings, type: string): object {
+type ProviderTools = NonNullable<ModelSettings["providerTools"]>;
+
+function toToolFields({ tools, toolChoice }: ModelRequest, providerTools: ProviderTools, type: string): object {
   const own = tools.filter(({ name }) => !Object.hasOwn(providerTools, name)).map(toFunctionTool);
   const defined = Object.entries(providerTools).map(([name, { id, args }]) => ({ type, id, name, args }));
   if (own.length + defined.length === 0) return {};

@@ -12,6 +12,7 @@ import type {
   UserMessage,
 } from "../core/index.ts";
 import { continueText, openingText } from "../shared/adapters/wire-names.ts";
+import type { OutputPlan } from "../shared/adapters/output-schema.ts";
 import type { RequestChange } from "../core/types/provider.ts";
 import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type ToolCallPart,
   writeMedia,
 } from "../core/kit.ts";
+import { planCached } from "../shared/adapters/cached-content.ts";
 import type { MediaForms } from "../shared/adapters/write-media.ts";
 import { isOnWeb, isTextType, type MediaPart } from "../shared/media-source.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
@@ -250,15 +252,18 @@ export function buildGenerateParams(
   { settings, convert, signal, report }: RequestPorts,
 ): GenerateContentParams {
   const isCached = textOf(given.settings?.extra?.["cachedContent"]) !== "";
-  const request = isCached ? withoutCached(given, report) : given;
+  const used = isCached ? { ...settings, serverTools: [] } : settings;
+  const plan = (request: ModelRequest): OutputPlan => planOutput(request, used);
+  const serverTools = ["serverTools", settings.serverTools.length] as const;
+  const planned = isCached ? planCached(given, { serverTools, plan, report }) : { request: given, ...plan(given) };
+  const { request, system, schema } = planned;
   const { messages, continuationToken, settings: model = {} } = request;
-  const { system, schema } = planOutput(request, settings);
   return {
     model: settings.model,
     contents: joinContents(messages, convert, continuationToken !== undefined),
     config: withoutUnusedMode({
       ...(system === undefined || system.trim() === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
-      ...(isCached ? {} : toToolFields(request, settings)),
+      ...toToolFields(request, used),
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
       ...(schema === undefined ? {} : { responseMimeType: "application/json", responseJsonSchema: schema }),
@@ -270,17 +275,6 @@ export function buildGenerateParams(
       abortSignal: signal,
     }),
   };
-}
-
-/**
- * Removes the fields that belong in cached content. The service refuses them in requests that use the cache: "CachedContent can not be used
- * with GenerateContent request setting system_instruction, tools or tool_config" (github.com/langchain-ai/langchain-google/issues/1618).
- */
-function withoutCached(request: ModelRequest, report: (change: RequestChange) => void): ModelRequest {
-  const { system = "", tools } = request;
-  if (system.trim() !== "") report({ by: "adapter", field: "system", action: "removed", reason: "unsupported" });
-  if (tools.length > 0) report({ by: "adapter", field: "tools", action: "removed", reason: "unsupported" });
-  return { ...request, system: undefined, tools: [], toolChoice: undefined };
 }
 
 const opening: WireContent = { role: "user", parts: [{ text: openingText }] };

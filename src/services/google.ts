@@ -113,7 +113,7 @@ export const googleRules: readonly Rule[] = [
       return firstOf(calls, ({ at, name, fields }) => {
         const isFirst = calls.find((call) => call.at === at)?.fields === fields;
         const said =
-          "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance.";
+          "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.";
         return when(
           isFirst && typeof fields.thoughtSignature !== "string",
           `${said} Additional data, function call \`default_api:${name}\`, position ${at}.`,
@@ -208,6 +208,13 @@ export const googleRules: readonly Rule[] = [
     },
   },
   {
+    rule: "A request with cached content has no system instruction or tools.",
+    source: "langchain-google#1618",
+    breaks: ({ body }) =>
+      body.cachedContent !== undefined && (body.systemInstruction ?? body.tools ?? body.toolConfig) !== undefined,
+    says: "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.",
+  },
+  {
     rule: "A media type is one that Gemini takes.",
     source: "https://ai.google.dev/gemini-api/docs/file-input-methods, pollinations#4157",
     of: "media",
@@ -220,7 +227,7 @@ export const googleRules: readonly Rule[] = [
     source: "js-genai#862, gemini-cli#3054",
     of: "media",
     breaks: ({ kind, data }) => kind === "image" && data !== undefined && sniffType(data)?.startsWith("image/") !== true,
-    says: "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
+    says: "Unable to process input image.",
   },
   {
     rule: "A request has at most 5 stop sequences.",

@@ -2,6 +2,7 @@
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
+import { parseJson } from "../shared/json.ts";
 import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
 /** Returns the error message if a request breaks the rule, or undefined if it does not. */
@@ -146,12 +147,7 @@ export function patternsIn(schema: unknown): readonly string[] {
 
 /** True if the text is a JSON object. */
 export function isObjectText(text: unknown): boolean {
-  if (typeof text !== "string") return false;
-  try {
-    return isRecord(JSON.parse(text));
-  } catch {
-    return false;
-  }
+  return typeof text === "string" && isRecord(parseJson(text));
 }
 
 /** True if a JSON text contains an escape for half of a surrogate pair, for example `\ud83d` alone. */

@@ -55,6 +55,11 @@ const rows: readonly (readonly [rule: string, accepted: object, refused: object]
     body([user], declare(tool("look", { type: "string" }))),
   ],
   [
+    "A request with cached content",
+    body([user], { cachedContent: "cachedContents/1" }),
+    body([user], { cachedContent: "cachedContents/1", ...declare(tool()) }),
+  ],
+  [
     "Each array in `parametersJsonSchema`",
     body([user], declare(tool("look", array({ items: {} })))),
     body([user], declare(tool("look", array({})))),

@@ -210,7 +210,8 @@ const withoutMetadata = /* @__PURE__ */ memoize((message: Message): Message =>
   message.role === "assistant" ? { ...message, providerMetadata: undefined } : message,
 );
 
-function withFreeChoice(request: ModelRequest): ModelRequest {
+/** Replaces a forced call with an instruction, unless the model is to continue its own message. */
+export function withFreeChoice(request: ModelRequest): ModelRequest {
   const { messages, toolChoice } = request;
   const mayAsk = isForced(toolChoice) && messages[messages.length - 1]?.role !== "assistant";
   const asked = mayAsk ? [...messages, { role: "user", content: toForcedText(toolChoice) } as const] : messages;
