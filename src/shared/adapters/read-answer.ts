@@ -31,7 +31,7 @@ export class AnswerIds {
   #id = "";
   #isRepeated = false;
   #roles = 0;
-  /** The id of the last chunk that had a role. A different id begins a new message. */
+  /** The id of the latest chunk that had a role. */
   #opened = "";
   #held: UnknownRecord | undefined;
 
