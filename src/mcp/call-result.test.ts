@@ -26,6 +26,16 @@ const unreadable = [
   "",
 ];
 
+const wrapped: readonly (readonly [what: string, result: unknown, texts: readonly string[]])[] = [
+  ["a text", "Hi.", ["Hi."]],
+  ["an empty text", "", [""]],
+  ["a number", 5, ["5"]],
+  ["null", null, ["null"]],
+  ["a list of texts", ["a", "b"], ["a", "b"]],
+  ["a list of objects", [cold, cold], [JSON.stringify(cold), JSON.stringify(cold, null, 2)]],
+  ["a list as one text", [1, 2], ["[1, 2]"]],
+];
+
 function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "content" | "message" | "metadata"> {
   const { success, data, content, message, metadata } = toToolResult(readAnswer(result));
   return { success, data, content, message, metadata };
@@ -117,6 +127,14 @@ describe("toToolResult", () => {
     ],
     ["structured content", { content: [], structuredContent: cold }, cold, []],
     ["null as structured content", { content: [], structuredContent: null }, null, []],
+    ["null as structured content, and text", { content: [said("Hi.")], structuredContent: null, isError: null }, "Hi.", []],
+    ...wrapped.map(([what, result, texts]): Row => [
+      `${what} that FastMCP wraps as "result" and repeats as text`,
+      { content: [...texts.map(said), said("Note.")], structuredContent: { result } },
+      { result },
+      [said("Note.")],
+    ]),
+    ["a field that text repeats", { content: [said("7")], structuredContent: { celsius: 7 } }, { celsius: 7 }, [said("7")]],
     [
       "structured content and the same content as text",
       { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold },

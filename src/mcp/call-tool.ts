@@ -66,20 +66,30 @@ const maxShortened = 8;
 
 /**
  * Returns a function that recognizes text that repeats the structured content. Servers send such text for clients that do not support
- * structured content.
+ * structured content. FastMCP puts the value of a tool that returns no object into the field "result", and repeats the value as text, or
+ * each item of a list (github.com/modelcontextprotocol/rust-sdk/issues/355).
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
   const written = JSON.stringify(copy);
+  const wrapped = new Set(valuesIn(copy).flatMap((value) => [stableJson(value), ...(typeof value === "string" ? [value] : [])]));
   return (text) => {
-    if (text === written) return true;
-    if (text.length * maxShortened < written.length) return false;
+    if (text === written || wrapped.has(text)) return true;
+    if (wrapped.size === 0 && text.length * maxShortened < written.length) return false;
     try {
-      return isSameJson(JSON.parse(text) as Json, copy);
+      const value = JSON.parse(text) as Json;
+      return isSameJson(value, copy) || wrapped.has(stableJson(value));
     } catch {
       return false;
     }
   };
+}
+
+/** Returns the value in the field "result", and the items of a list. */
+function valuesIn(structured: Json): readonly Json[] {
+  if (!isRecord(structured) || Object.keys(structured).join() !== "result") return [];
+  const { result } = structured as { readonly result: Json };
+  return Array.isArray(result) ? [result, ...(result as readonly Json[])] : [result];
 }
 
 function toPart(block: unknown): ContentPart {

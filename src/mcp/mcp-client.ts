@@ -76,6 +76,8 @@ export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
+  /** Returns "modern" if the server has protocol revision 2026-07-28 or later. */
+  getProtocolEra?(): string | undefined;
   /** Subscribes to notifications. Only version 2 clients have this method, so the registry uses it to detect the version. */
   listen(filter: object): Promise<object>;
 }
@@ -114,17 +116,19 @@ function hasRequest<Client extends McpClient>(client: Client): client is Client 
 }
 
 /**
- * Sends a call in a way that keeps the SDK from validating the result, because a pattern in the output schema could block the process.
- * With version 1, the request is sent without `callTool`. With version 2, `callTool` gets the tool without its output schema.
+ * Sends a call in a way that keeps the SDK from validating the result, because a pattern in the output schema could block the process, and
+ * because some servers write null for absent fields (github.com/Azure/data-api-builder/issues/3599). Uses `callTool` only for servers with
+ * protocol revision 2026-07-28, for which version 2 of the SDK adds headers, and passes the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
   params: McpCallParams,
   options: McpRequestOptions,
 ): Promise<unknown> {
-  if (isVersion2(client)) return client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never });
-  return hasRequest(client)
-    ? client.request({ method: "tools/call", params }, anySchema, options)
+  const isModern = isVersion2(client) && client.getProtocolEra?.() === "modern";
+  if (!isModern && hasRequest(client)) return client.request({ method: "tools/call", params }, anySchema, options);
+  return isVersion2(client)
+    ? client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never })
     : client.callTool(params, undefined, options);
 }
 

@@ -104,7 +104,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   const { content, structuredContent, isError, task, _meta } = answer;
   return {
     content: listOf(content),
-    structuredContent,
+    structuredContent: structuredContent ?? undefined,
     isError: !isAbsent(isError) && isError !== false,
     task: isRecord(task) ? task : undefined,
     meta: isRecord(_meta) ? _meta : undefined,

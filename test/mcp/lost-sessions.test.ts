@@ -29,11 +29,10 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
     const { client } = await closing(generation.connectTo(served.server));
     const errors: unknown[] = [];
     let failure: Error | undefined;
-    const method = "listen" in client ? "callTool" : "request";
     const own = client as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
-    const send = own[method]?.bind(client);
+    const send = own["request"]?.bind(client);
     Object.assign(client, {
-      [method]: (...args: readonly unknown[]): unknown => {
+      request: (...args: readonly unknown[]): unknown => {
         const error = failure;
         failure = undefined;
         return error === undefined ? send?.(...args) : Promise.reject(error);

@@ -1,5 +1,7 @@
 // Mistakes of MCP servers in use, and features that a server may have without a mistake.
 
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
@@ -116,4 +118,30 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
       { ...kept, near: { city: null }, filters: [{}, { field: "a" }, null] },
     ]);
   });
+
+  it("reads results and tools in which absent fields are null", async () => {
+    const block = { type: "text", text: "Rows: 3", annotations: null, _meta: null };
+    const absent = { title: null, description: null, outputSchema: null, annotations: null, icons: null, _meta: null };
+    const server = answerWith({
+      initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "dab", version: "1" } },
+      "tools/list": { tools: [{ name: "read", inputSchema: { type: "object" }, ...absent }], nextCursor: null },
+      "tools/call": { content: [block], structuredContent: null, isError: null },
+    });
+    const { client } = await closing(generation.connectTo(server));
+    const tools = await createMcpRegistry({ client });
+    const result = await play([toolCall("read"), says("Done.")], { tools }).result;
+    expect(answersOf(result)).toMatchObject([{ outcome: "completed", result: "Rows: 3" }]);
+  });
 });
+
+/** A server that sends the same result for each request with a method, and is not written with the SDK, which would refuse null. */
+function answerWith(results: { readonly [method: string]: object }): McpServer {
+  const connect = async (transport: Transport): Promise<void> => {
+    transport.onmessage = (message) => {
+      if (!("id" in message) || !("method" in message)) return;
+      void transport.send({ jsonrpc: "2.0", id: message.id, result: { ...results[message.method] } });
+    };
+    await transport.start();
+  };
+  return { connect } as unknown as McpServer;
+}
