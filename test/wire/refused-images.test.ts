@@ -1,6 +1,7 @@
 // A service may refuse images although no rule says so. The request is then sent once more with text instead of the images.
 
 import { createLoopEvents, defineTool, type Message, runToolLoop, toolResult } from "turnwright";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { openaiChat } from "turnwright/openai";
 import { strictService, text, toolCall } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
@@ -71,6 +72,23 @@ describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a 
     expect(changes).toContain("images replaced");
   });
 });
+
+const zip = { type: "file", mediaType: "application/zip", data: "UEsDBA==", filename: "all.zip" } as const;
+
+it.each(rows.filter(({ model }) => !model.startsWith("AI SDK")).map((row) => [titleOf(row), row] as const))(
+  "a conversation goes on after a message with a file that %s does not accept",
+  async (_title, row) => {
+    const service = strictService(row.kind, { answers: [text("Hello.")] });
+    const options = { provider: row.connect(service) };
+    const conversation = createConversation({ id: "chat", store: memoryConversationStore(), options });
+    const refused = await conversation.send({ role: "user", content: [{ type: "text", text: "Unpack it." }, zip] });
+    expect(refused).toMatchObject({ status: "error", error: { code: "bad-request" } });
+    const result = await conversation.send("Never mind. Hello.");
+    expect([result.status, result.text, service.refusals]).toEqual(["completed", "Hello.", []]);
+    const replaced = '[The user sent a file \\"all.zip\\" of type application/zip, which cannot be shown to you: ';
+    expect(service.requests.map(({ body }) => JSON.stringify(body).includes(replaced))).toEqual([true]);
+  },
+);
 
 describe("openaiChat: an image that a gateway refuses", () => {
   const row: StrictRow = {

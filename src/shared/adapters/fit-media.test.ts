@@ -81,6 +81,11 @@ describe("createMediaFitter", () => {
     },
   );
 
+  it.for(limited)("replaces the part %j of a user message with text after another user message", ([part, limits, what, why]) => {
+    const fitted = fitter(limits)(request(user(), model, user(part), user({ type: "text", text: "b" })));
+    expect(textsOf(fitted)).toEqual([`[The user sent ${what}, which cannot be shown to you: ${why}.]`, "b"]);
+  });
+
   it.for(limited)("refuses the part %j in a new user message", ([part, limits, what, why]) => {
     const given = request(user(), model, user({ type: "text", text: "b" }, part));
     const message = expect.stringContaining(`Part 1 of message 2 is ${what}, which cannot be sent to anthropic: ${why}. `);

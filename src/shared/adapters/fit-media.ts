@@ -48,7 +48,10 @@ interface Found {
 
 interface Placed extends Found {
   readonly message: number;
-  /** True for a user's part that was added after the last assistant message. */
+  /**
+   * True for a part of the newest user message, if the model has not answered it. An earlier one stays in a conversation whose run has
+   * failed because of it, and would make all later runs fail too (github.com/willdady/platypus/issues/328).
+   */
   readonly isNew: boolean;
 }
 
@@ -116,11 +119,11 @@ export function hasMedia(message: Message): boolean {
 }
 
 function placeMedia(messages: readonly Message[]): readonly Placed[] {
-  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  const newest = messages.findLastIndex(({ role }) => role !== "tool");
   const placed: Placed[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role === "assistant") continue;
-    for (const found of listMedia(message)) placed.push({ ...found, message: at, isNew: at > last && message.role === "user" });
+    for (const found of listMedia(message)) placed.push({ ...found, message: at, isNew: at === newest });
   }
   return placed;
 }
