@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
+import { createLoopControl, defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
 import { fileBlobStore, fileJournal, inspectJournal, type JournalRecord, replayJournal, withBlobs } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -112,22 +112,27 @@ const file = join(folder, "order-12.jsonl");
   const runs = join(folder, "runs");
   mkdirSync(runs);
   writeFileSync(join(runs, "order-12.jsonl"), `${records.slice(0, 4).join("\n")}\n`); // as if the process had been killed
+  const control = createLoopControl();
+  const stop = { name: "stop", description: "Ends the process", inputSchema: { type: "object" }, execute: () => control.drain() };
+  const journal = fileJournal(join(runs, "order-15.jsonl"));
+  const before = createMockProvider([toolCall("stop")]);
+  await runToolLoop({ provider: before, tools: [defineTool(stop)], messages, runId: "order-15", journal, control });
   const answered: string[] = [];
   {
     const folder = runs;
-    const provider = createMockProvider([text("It is on its way.")]);
+    const provider = createMockProvider(() => text("It is on its way."));
     // #region unfinished
     for (const name of readdirSync(folder).filter((each) => each.endsWith(".jsonl"))) {
       const journal = fileJournal(join(folder, name));
-      const { status, runId, initialMessages } = await inspectJournal(journal);
-      if (status !== "running") continue; // it has ended, or waits for a decision
+      const { status, reason, runId, initialMessages } = await inspectJournal(journal);
+      if (status !== "running" && reason?.kind !== "drained") continue; // it has ended, or waits for a decision
       const result = await runToolLoop({ provider, tools, messages: initialMessages, runId, journal });
       console.log(runId, result.status);
     }
     // #endregion unfinished
-    answered.push((await inspectJournal(join(folder, "order-12.jsonl"))).status);
+    for (const name of readdirSync(folder)) answered.push((await inspectJournal(join(folder, name))).status);
   }
-  assert.deepEqual(answered, ["completed"]);
+  assert.deepEqual(answered, ["completed", "completed"]);
 }
 
 rmSync(folder, { recursive: true, force: true });

@@ -58,9 +58,9 @@ export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean
   return waiting.has(outcome);
 }
 
-/** Returns the ids of the outer calls and of the call itself, joined with "/". Omits the number of a question, such as `#2`. */
+/** Returns the ids of the outer calls and of the call itself, joined with "/". Omits the numbers of a repeated wait, as in `#2~3`. */
 export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
-  const bare = id.replace(/#\d+$/, "");
+  const bare = id.replace(/(?:#\d+)?(?:~\d+)?$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }
 

@@ -1,0 +1,90 @@
+// Models of services with OpenAI's API, their prices, and the settings of a run.
+
+import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI, { AzureOpenAI } from "openai";
+import { type Message, type Provider, runToolLoop } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat } from "turnwright/openai";
+import { genaiPrices } from "turnwright/prices";
+import { strictService } from "turnwright/testing";
+
+const keys = { openRouter: "not-a-key", deepSeek: "not-a-key", azure: "not-a-key" };
+const endpoint = "https://example.openai.azure.com";
+const messages: readonly Message[] = [{ role: "user", content: "Is it late in Tokyo?" }];
+
+// #region services
+const openRouter = openaiChat({
+  client: new OpenAI({ baseURL: "https://openrouter.ai/api/v1", apiKey: keys.openRouter }),
+  model: "deepseek/deepseek-chat",
+  id: "openrouter", // names its usage and prices, by default "openai"
+});
+const deepSeek = openaiChat({
+  client: new OpenAI({ baseURL: "https://api.deepseek.com", apiKey: keys.deepSeek }),
+  model: "deepseek-chat",
+  id: "deepseek",
+});
+const azure = openaiChat({
+  client: new AzureOpenAI({ endpoint, apiKey: keys.azure, apiVersion: "2024-10-21" }),
+  model: "my-deployment",
+  id: "azure",
+});
+const pricing = genaiPrices({ provider: "openai", model: "gpt-5-mini" }); // for Azure: a deployment of your own name has no price
+// #endregion services
+
+const tokens = { inputTokens: 1_000, outputTokens: 1_000, totalTokens: 2_000 };
+const priceOf = ({ id, model }: Provider): number | undefined => genaiPrices()(tokens, { provider: id, model });
+assert.ok([openRouter, deepSeek].every((provider) => priceOf(provider) !== undefined));
+assert.equal(priceOf(azure), undefined);
+assert.equal(pricing(tokens, { provider: "azure", model: "my-deployment" })?.toFixed(5), "0.00225");
+
+for (const kind of ["openrouter", "deepseek", "azure"] as const) {
+  const { fetch, requests, refusals } = strictService(kind);
+  const clients = {
+    openrouter: { client: new OpenAI({ baseURL: "https://openrouter.ai/api/v1", apiKey: "k", fetch }), model: openRouter.model },
+    deepseek: { client: new OpenAI({ baseURL: "https://api.deepseek.com", apiKey: "k", fetch }), model: deepSeek.model },
+    azure: { client: new AzureOpenAI({ endpoint, apiKey: "k", apiVersion: "2024-10-21", fetch }), model: azure.model },
+  };
+  const provider = openaiChat({ ...clients[kind], id: kind });
+  // #region settings
+  const result = await runToolLoop({ provider, messages, modelSettings: { maxOutputTokens: 500, temperature: 0.2 } });
+  // #endregion settings
+  assert.deepEqual([result.text, refusals], ["ok", []]);
+  const { temperature, max_tokens: limit, max_completion_tokens: newLimit = limit } = requests[0]?.body ?? {};
+  assert.deepEqual([temperature, newLimit], [0.2, 500]);
+}
+
+for (const model of ["claude-sonnet-4-6", "claude-opus-5"]) {
+  const { fetch, requests, refusals } = strictService("anthropic");
+  const provider = anthropicMessages({ client: new Anthropic({ apiKey: "k", fetch }), model, thinking: { type: "adaptive" } });
+  await runToolLoop({ provider, messages, modelSettings: { extra: { output_config: { effort: "low" } } } });
+  assert.deepEqual([requests[0]?.body["output_config"], refusals], [{ effort: "low" }, []]);
+}
+
+const gemini = strictService("gemini");
+const client = new GoogleGenAI({ apiKey: "k", httpOptions: { fetch: gemini.fetch } });
+const thinking = { includeThoughts: true, thinkingLevel: "LOW" };
+await runToolLoop({ provider: googleGenerateContent({ client, model: "gemini-3-pro-preview", thinking }), messages });
+assert.deepEqual([gemini.requests.length, gemini.refusals], [1, []]);
+assert.match(JSON.stringify(gemini.requests[0]?.body), /"thinkingLevel":"LOW"/);
+
+{
+  const { fetch, refusals } = strictService("anthropic");
+  const provider = anthropicMessages({ client: new Anthropic({ apiKey: "k", fetch }), model: "claude-opus-5" });
+  const photo = Buffer.from([0xff, 0xd8, 0xff, 0xe0]);
+  const bill = Buffer.from("%PDF-1.4");
+  // #region media
+  const question: Message = {
+    role: "user",
+    content: [
+      { type: "text", text: "Is this on the bill?" },
+      { type: "image", mediaType: "image/jpeg", data: photo.toString("base64") }, // `photo` and `bill` are Buffers
+      { type: "file", mediaType: "application/pdf", filename: "bill.pdf", data: bill.toString("base64") },
+    ],
+  };
+  const result = await runToolLoop({ provider, messages: [question] });
+  // #endregion media
+  assert.deepEqual([result.text, refusals], ["ok", []]);
+}

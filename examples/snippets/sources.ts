@@ -1,0 +1,83 @@
+// The web pages that models cite after a search by their service.
+
+import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import { createOpenAI } from "@ai-sdk/openai";
+import OpenAI from "openai";
+import { type Message, type Provider, runToolLoop } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { anthropicMessages } from "turnwright/anthropic";
+import { openaiResponses } from "turnwright/openai";
+
+// #region sources
+interface Source {
+  readonly type: string;
+  readonly url: string;
+  readonly title: string;
+}
+
+const citations = new Set(["web_search_result_location", "url_citation", "source"]); // Anthropic, OpenAI Responses, the AI SDK
+
+/** Returns the pages that the answers cite. */
+function sourcesOf(messages: readonly Message[]): readonly Source[] {
+  const sources = new Map<string, Source>();
+  const metadata = messages.map((message) => (message.role === "assistant" ? message.providerMetadata : undefined));
+  JSON.parse(JSON.stringify(metadata), (_, value: Source | null) => {
+    if (value !== null && citations.has(value.type)) sources.set(value.url, value);
+    return value;
+  });
+  return [...sources.values()];
+}
+// #endregion sources
+
+const url = "https://example.com/oslo";
+const title = "Oslo today";
+
+/** Answers each request with these events. */
+function answering(events: readonly object[]): typeof fetch {
+  const lines = events.map((event) => `event: ${Reflect.get(event, "type")}\ndata: ${JSON.stringify(event)}\n\n`);
+  return async () => new Response(lines.join(""), { headers: { "content-type": "text/event-stream" } });
+}
+
+const claude = answering([
+  {
+    type: "message_start",
+    message: { id: "msg_1", type: "message", role: "assistant", content: [], usage: { input_tokens: 1 } },
+  },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "", citations: [] } },
+  {
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "citations_delta", citation: { type: "web_search_result_location", url, title } },
+  },
+  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Sunny." } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 1 } },
+  { type: "message_stop" },
+]);
+const annotations = [{ type: "url_citation", url, title, start_index: 0, end_index: 6 }];
+const item = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "Sunny.", annotations }] };
+const gpt = answering([
+  { type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5-mini" } },
+  { type: "response.output_item.added", output_index: 0, item: { ...item, content: [] } },
+  { type: "response.output_text.delta", output_index: 0, content_index: 0, item_id: "msg_1", delta: "Sunny." },
+  { type: "response.output_text.annotation.added", output_index: 0, item_id: "msg_1", annotation: annotations[0] },
+  { type: "response.output_item.done", output_index: 0, item },
+  { type: "response.completed", response: { status: "completed", output: [item], usage: { input_tokens: 1, output_tokens: 1 } } },
+]);
+
+const apiKey = "not-a-key";
+const providers: readonly Provider[] = [
+  anthropicMessages({
+    client: new Anthropic({ apiKey, fetch: claude }),
+    model: "claude-sonnet-4-6",
+    serverTools: [{ type: "web_search_20250305", name: "web_search" }],
+  }),
+  openaiResponses({ client: new OpenAI({ apiKey, fetch: gpt }), model: "gpt-5-mini", serverTools: [{ type: "web_search" }] }),
+  aiSdkModel({ model: createOpenAI({ apiKey, fetch: gpt })("gpt-5-mini") }),
+];
+for (const provider of providers) {
+  const { messages } = await runToolLoop({ provider, messages: [{ role: "user", content: "How is the weather in Oslo?" }] });
+  const sources = sourcesOf(messages).map(({ url, title }) => ({ url, title }));
+  assert.deepEqual(sources, [{ url, title }]);
+}
