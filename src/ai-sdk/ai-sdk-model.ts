@@ -1,10 +1,16 @@
 import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import type { Provider } from "../core/index.ts";
+import { type ConnectionHints, explainConnection } from "../shared/adapters/connection-hints.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
 import { createCallBuilder } from "./model-body.ts";
 import { toModelError } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
+
+const hints: ConnectionHints = {
+  address: "Check the `baseURL` that the package's provider was created with. It usually ends with a version, such as /v1.",
+  key: "Check the `apiKey` that the package's provider was created with, or the environment variable that it reads.",
+};
 
 /**
  * Creates a provider from an AI SDK 5, 6 or 7 language model object. The model may come from any provider package, such as
@@ -67,6 +73,6 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
         throw toModelError(error);
       }
     };
-    return { open, reader };
+    return { open, reader, explain: (error) => explainConnection(error, hints) };
   });
 }

@@ -1,3 +1,4 @@
+import { describeBaseURL, explainConnection } from "../shared/adapters/connection-hints.ts";
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
 import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import { openAnswer } from "../shared/adapters/open-answer.ts";
@@ -60,6 +61,10 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
   let hidesDisplay = false;
+  const hints = {
+    address: describeBaseURL(client, "The SDK appends /v1/messages."),
+    key: "The Anthropic client takes its key from `apiKey`, or else from the environment variable ANTHROPIC_API_KEY.",
+  };
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
     // The request as sent. Another one may be refused before it.
@@ -83,7 +88,8 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       else return false;
       return true;
     };
-    return { open: send, reader: createMessagesReader(out, words), adapt, adaptsReasoning: true };
+    const explain = (error: unknown): unknown => explainConnection(error, hints);
+    return { open: send, reader: createMessagesReader(out, words), adapt, adaptsReasoning: true, explain };
   });
 }
 

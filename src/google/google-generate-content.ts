@@ -1,3 +1,4 @@
+import { type ConnectionHints, explainConnection } from "../shared/adapters/connection-hints.ts";
 import { checkBody } from "../shared/adapters/open-answer.ts";
 import type { Clock, Provider } from "../core/index.ts";
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
@@ -60,9 +61,15 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
         throw watched.explain(error);
       }
     };
-    return { open, reader: createGenerateReader(out, words, tail) };
+    const explain = (error: unknown): unknown => explainConnection(error, hints);
+    return { open, reader: createGenerateReader(out, words, tail), explain };
   });
 }
+
+const hints: ConnectionHints = {
+  address: "Check `httpOptions.baseUrl` and `apiVersion` of the client. The SDK appends the version, such as /v1.",
+  key: "The Google client takes its key from `apiKey`, or else from the environment variable GEMINI_API_KEY or GOOGLE_API_KEY.",
+};
 
 type Fetch = typeof globalThis.fetch;
 
@@ -134,7 +141,12 @@ async function toReadable(response: Response): Promise<Response> {
   const isJson = isRecord(parsed) || Array.isArray(parsed);
   const body = isJson
     ? text
-    : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
+    : JSON.stringify({
+        error: {
+          code: status,
+          message: text.trim() || statusText || `The service answered with the status ${status} and gave no reason.`,
+        },
+      });
   const plain = new Headers(headers);
   // Removes headers that describe the original body, because the new body is not compressed and has a different length.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);

@@ -7,7 +7,7 @@ import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
-import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
+import { describeClient, explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
  * Matches errors from services that refuse `stream_options`: Databricks (github.com/continuedev/continue/issues/12936,
@@ -50,6 +50,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
+  const hints = describeClient(settings.client, "It usually ends with /v1.");
   let { includeUsage, maxTokensField } = settings;
   let isFieldReplaced = false;
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
@@ -73,7 +74,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
         return openEvents(send, { body, call, toEvent: toChatChunk, tail });
       },
       reader: createChatReader(out, { words, thinkTags: settings.thinkTags, tail }),
-      explain: explainLoss(tail, out),
+      explain: explainLoss(tail, out, hints),
       adapt: ({ code, message }) => {
         if (code === "bad-request" && new RegExp(`\\b${askedField}\\b`).test(message) && refusesField.test(message)) {
           // Another request may have replaced the field in the meantime.

@@ -10,7 +10,7 @@ import { buildResponsesBody, createInputConverter, createToolConverter, inputMed
 import { createResponsesReader, toResponseError } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
-import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
+import { describeClient, explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -55,6 +55,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   keepErrorBodies(client, client.responses);
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(new Map(), options.finishReasons);
+  const hints = describeClient(client, "If it is right, the service may have no Responses API: use `openaiChat`.");
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const report = reportTo(out);
     const tail = new EventTail();
@@ -76,7 +77,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
     return {
       open: ask,
       reader: createResponsesReader(out, store, words),
-      explain: explainLoss(tail, out),
+      explain: explainLoss(tail, out, hints),
       adapt,
       adaptsReasoning: true,
     };

@@ -1,6 +1,7 @@
 import type { EventTail } from "../shared/adapters/event-filter.ts";
 import { isRecord, keepAlive, listOf, recordOf, textOf } from "../core/kit.ts";
 import { type ModelCall, type ModelChunk, providerError, toProviderError } from "../core/index.ts";
+import { type ConnectionHints, describeBaseURL, explainConnection } from "../shared/adapters/connection-hints.ts";
 import { openAnswer } from "../shared/adapters/open-answer.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
@@ -43,16 +44,22 @@ function isAnswer(body: unknown): body is UnknownRecord {
  * Explains an error that the SDK throws while it reads a stream. The SDK drops the text of an event that is not JSON, and the token
  * counts of an event that reports an error (observed with OpenRouter).
  */
-export function explainLoss(tail: EventTail, out: ModelChunk[]): (error: unknown) => unknown {
+export function explainLoss(tail: EventTail, out: ModelChunk[], hints: ConnectionHints): (error: unknown) => unknown {
   return (error) => {
     const usage = toUsage(tail.failure?.usage);
     if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
     const text = error instanceof SyntaxError ? tail.plainText : undefined;
-    if (text === undefined) return error;
+    if (text === undefined) return explainConnection(error, hints);
     const said = toProviderError({ message: text });
     const retryable = said.retryable || said.code === "server";
     return providerError(said.code, `The service sent an event that is not JSON: ${said.message}`, { ...said, retryable });
   };
+}
+
+/** Describes how to mend the address and the key of an OpenAI client. */
+export function describeClient(client: object, address: string): ConnectionHints {
+  const key = "The OpenAI client takes its key from `apiKey`, or else from the environment variable OPENAI_API_KEY.";
+  return { address: describeBaseURL(client, address), key };
 }
 
 async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, void, undefined> {

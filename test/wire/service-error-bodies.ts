@@ -48,7 +48,7 @@ export const errorBodies: readonly ErrorBody[] = [
     code: "bad-request",
     message: "body.seed: Extra inputs are not permitted",
   },
-  { service: "FastAPI, a text", status: 401, body: { detail: "Unauthorized" }, code: "auth", message: "Unauthorized" },
+  { service: "FastAPI, a text", status: 401, body: { detail: "Invalid token" }, code: "auth", message: "Invalid token" },
   {
     service: "vLLM before 0.10, flat",
     status: 400,
