@@ -73,9 +73,15 @@ describe("toToolResult", () => {
     ["a text resource", { content: [{ type: "resource", resource: { uri: "x://a", text: "Hi." } }] }, "Resource x://a:\nHi.", []],
     [
       "a binary resource",
-      { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==" } }] },
+      { content: [{ type: "resource", resource: { uri: "x://a", blob: "AAE=" } }] },
       null,
-      [{ type: "file", mediaType: "application/octet-stream", data: "YQ==", filename: "a" }],
+      [{ type: "file", mediaType: "application/octet-stream", data: "AAE=", filename: "a" }],
+    ],
+    [
+      "a resource of bytes that are text",
+      { content: [{ type: "resource", resource: { uri: "x://a.md", blob: "YQ==" } }] },
+      null,
+      [{ type: "file", mediaType: "text/plain", data: "YQ==", filename: "a.md" }],
     ],
     [
       "an image resource",

@@ -48,7 +48,7 @@ it.for<[what: string, part: MediaPart]>([
   ["a video", file("video/mp4")],
   ["a ZIP file", file("application/zip")],
   ["a ZIP file at a URL", file("application/zip", "https://x.test/a.zip")],
-  ["bytes of unknown type", file("application/octet-stream")],
+  ["bytes of unknown type", file("application/octet-stream", "AAE=")],
   ["an SVG image", image("PHN2Zy8+", "image/svg+xml")],
   ["base64 data of type image/*", image("AAAA", "image/*")],
   ["a PDF at a gs: URL", file("application/pdf", "gs://bucket/a.pdf")],

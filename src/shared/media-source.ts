@@ -141,15 +141,30 @@ const heads: readonly Head[] = [
 const pdfHead = /%PDF/;
 
 /**
+ * The types that browsers give to files of an unknown type, such as .md, and to .csv on Windows
+ * (github.com/CherryHQ/cherry-studio/pull/15780).
+ */
+const vagueType = /^(?:application\/(?:octet-stream|vnd\.ms-excel))?$/;
+
+/**
  * Reads the media type from the first bytes. Services refuse an image whose type does not match its bytes
  * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its header (github.com/anthropics/claude-code/issues/20195). Returns
  * the given type if the bytes have no known type.
  */
 function recognizeType(data: string, given: string): string {
   const found = heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1];
-  if (found !== undefined || given !== "application/pdf" || pdfHead.test(atob(data.slice(0, 1_368)))) return found ?? given;
-  const text = decodeUtf8(data);
-  return text === undefined || text.includes("\0") ? "application/octet-stream" : "text/plain";
+  const isVague = vagueType.test(given);
+  if (found !== undefined || (given !== "application/pdf" && !isVague)) return found ?? given;
+  const begin = atob(data.slice(0, 1_368));
+  if (!isVague && pdfHead.test(begin)) return given;
+  const text = begin.includes("\0") ? undefined : decodeUtf8(data);
+  if (text !== undefined && !text.includes("\0")) return "text/plain";
+  return isVague ? given : "application/octet-stream";
+}
+
+/** True if a browser gives this type to files of any kind. */
+export function isVagueType(mediaType: string): boolean {
+  return vagueType.test(mediaType);
 }
 
 /** Returns an image's or file's content as base64. */

@@ -4,7 +4,7 @@ import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
 import type { UserPart } from "../core/types/common.ts";
 import type { UserMessage } from "../core/index.ts";
 import { isRecord, type UnknownRecord } from "../shared/guards.ts";
-import { isOnWeb, locateMedia } from "../shared/media-source.ts";
+import { isOnWeb, isVagueType, locateMedia } from "../shared/media-source.ts";
 import { takeStart } from "../shared/texts.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
@@ -127,7 +127,7 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
 
 /**
  * Checks that a file's media types are allowed: the type from its data URL, or else from the `mediaType` field, and the type detected from
- * its bytes.
+ * its bytes. Only the detected type counts if the browser did not know the type, as for .md files.
  */
 function checkTypes(
   recognized: string,
@@ -135,7 +135,8 @@ function checkTypes(
   allowedTypes: readonly string[],
 ): void {
   const given = (/^data:([^;,]+)/i.exec(url)?.[1] ?? mediaType).trim();
-  const isAllowed = [given, recognized].every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
+  const types = isVagueType(given) && recognized === "text/plain" ? [recognized] : [given, recognized];
+  const isAllowed = types.every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
   if (!isAllowed) throw new RequestError(415, "A file in the last message has a media type that is not allowed.");
 }
 

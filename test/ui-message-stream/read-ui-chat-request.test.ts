@@ -28,6 +28,20 @@ it("readUIChatRequest: returns files as message content", async () => {
   ]);
 });
 
+it("readUIChatRequest: accepts a text file whose type the browser does not know", async () => {
+  const fileOf = (bytes: string): object => ({
+    type: "file",
+    mediaType: "",
+    filename: "notes.md",
+    url: `data:application/octet-stream;base64,${Buffer.from(bytes).toString("base64")}`,
+  });
+  const limits = { allowedMediaTypes: ["text/*"] };
+  const { message } = await readUIChatRequest(body(user(fileOf("# Notes"))), limits);
+  expect(message?.content).toMatchObject([{ type: "file", mediaType: "text/plain", filename: "notes.md" }]);
+  await expect(readUIChatRequest(body(user(fileOf("PK\0\x03"))), limits)).rejects.toMatchObject({ status: 415 });
+  await expect(readUIChatRequest(body(user(fileOf("# Notes"))))).rejects.toMatchObject({ status: 415 });
+});
+
 it("readUIChatRequest: returns the id of a message that was edited or is to be regenerated", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
   expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi", id: "u", edited: true } });
