@@ -67,7 +67,7 @@ export async function readAGUIRequest(
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(given.answers).length === 0)
-    throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor tool results.");
+    throw new RequestError(400, "The request contains no new user message, no answers to interrupts and no tool results.");
   return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...given };
 }
 

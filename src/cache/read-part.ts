@@ -195,7 +195,9 @@ async function openIn(source: ReadSource, id: string, signal: AbortSignal): Prom
   const text: unknown = await source.open(id, signal);
   if (text === undefined || typeof text === "string" || isRanged(text)) return text;
   const expected = 'a string, undefined, or an object with "bytes", "version", "read" and "close"';
-  throw new Error(`"open" of the source "${source.name}" must return ${expected}, but returned ${describeValue(text)}.`);
+  throw new Error(
+    `The open() method of the source "${source.name}" must return ${expected}, but returned ${describeValue(text)}.`,
+  );
 }
 
 function isRanged(value: unknown): value is RangedText {

@@ -226,7 +226,9 @@ it.for<[read: unknown]>([[null], [7], [["text"]]])(
   async ([read]) => {
     const cache = createResultCache({ store: { ...createMemoryStore(), read: () => read as never } });
     const outcome = await runTool(cache.tool, { action: "stats", id: await keep(cache, "text") });
-    const message = expect.stringContaining('"read" of the result store must return a string, or undefined if there is no text');
+    const message = expect.stringContaining(
+      "The read() method of the result store must return a string, or undefined if there is no text",
+    );
     expect(outcome).toMatchObject({ kind: "failed", error: { message } });
   },
 );

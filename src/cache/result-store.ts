@@ -163,7 +163,7 @@ export class LimitedStore {
     if (!this.#isFresh(id)) return undefined;
     const text: unknown = await this.#settings.store.read(id);
     if (text === undefined || typeof text === "string") return text;
-    const problem = `"read" of the result store must return a string, or undefined if there is no text, but returned ${describeValue(text)}.`;
+    const problem = `The read() method of the result store must return a string, or undefined if there is no text, but returned ${describeValue(text)}.`;
     throw new Error(problem);
   }
 

@@ -92,7 +92,7 @@ export function beginRun(
   if (!isAnswerable(messages)) {
     const isRepeated = given.length > 0 && added.length === 0;
     if (isRepeated) throw refused(id, "has already answered this message. Read the answer with messages()");
-    throw invalidOption("message", "a message because the conversation has no unanswered message", undefined);
+    throw invalidOption("message", "a new message because the conversation has no unanswered message", undefined);
   }
   const own = findOwn(earlier, added.length, before.state.lastRun);
   return beginPlaced(before, { messages, handover: handoverOf(state), own, unchanged: earlier.length }, run);

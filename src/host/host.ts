@@ -298,7 +298,7 @@ interface Planning<Unstarted> {
 }
 
 function toHostedRun(turn: RunTurn): HostedRun {
-  const { runId, result = Promise.reject(new Error("The run has not begun.")) } = turn;
+  const { runId, result = Promise.reject(new Error("The run has not started yet.")) } = turn;
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 

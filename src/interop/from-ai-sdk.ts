@@ -200,6 +200,6 @@ function readModelOutput(said: unknown, output: unknown): unknown {
     case "execution-denied":
       return toolResult({ success: false, error: textOrNone(reason) ?? "The execution was denied.", metadata: output });
     default:
-      throw new TypeError('"toModelOutput" returned a value that is not an AI SDK ToolResultOutput.');
+      throw new TypeError("toModelOutput() returned a value that is not an AI SDK ToolResultOutput.");
   }
 }

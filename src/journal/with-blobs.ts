@@ -166,7 +166,7 @@ function packRecord(value: unknown, minBytes: number): PackedRecord {
 
 function readBlobRecord(key: string, given: unknown): BlobRecord {
   if (isBlobRecord(given)) return given;
-  const problem = `is not in the format of "withBlobs": it is ${describeValue(given)}. If the journal was written without "withBlobs", read it the same way`;
+  const problem = `is not in the format of "withBlobs": it is ${describeValue(given)}. Read it without "withBlobs" if it was written without it`;
   throw new LoopError("journal-damaged", { key, problem });
 }
 

@@ -123,7 +123,7 @@ function checkPatternProperties(argument: unknown): Check {
       for (const key of keysOf(visit)) {
         if (!matches(visit, expression, key)) continue;
         const { faults } = findAt(visit, schema, [key, value[key]]);
-        blame(visit, `The property "${key}" is not allowed, because its name matches the pattern "${expression}"`, faults);
+        blame(visit, `The property "${key}" is not allowed because its name matches the pattern "${expression}"`, faults);
       }
     }
   };

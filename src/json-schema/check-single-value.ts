@@ -159,6 +159,6 @@ function judge(argument: unknown, make: (limit: number) => Judge): Check {
   return (visit) => {
     const number = Number(visit.value);
     const found = judgeNumber(number, visit.ports.isDraft4);
-    if (found !== undefined) fail(visit, `The number ${number} is not allowed, because it is ${found}`);
+    if (found !== undefined) fail(visit, `The number ${number} is not allowed because it is ${found}`);
   };
 }

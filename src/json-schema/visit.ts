@@ -65,7 +65,7 @@ export const maxFaults = 20;
  * The message for a value whose schema is `false`. `blame` replaces this message with the message of the keyword that contains the
  * schema.
  */
-export const falseMessage = "The value is not allowed, because its schema is false";
+export const falseMessage = "The value is not allowed because its schema is false";
 
 export function spendEntries({ ports }: Visit, count: number): void {
   ports.spend(count / entriesPerUnit);

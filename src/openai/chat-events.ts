@@ -200,7 +200,7 @@ function endReading(reading: Reading): void {
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
   if (isFull(finish, reading)) {
-    const message = "The model had no room for an answer, because the request fills its context.";
+    const message = "The model had no room for an answer because the request fills its context.";
     out.push({ type: "error", error: providerError("context-too-long", message) });
     return;
   }

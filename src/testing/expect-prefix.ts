@@ -32,13 +32,13 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   const more = breaks.length > maxBreaks ? [`and ${breaks.length - maxBreaks} more`] : [];
   const list = [...breaks.slice(0, maxBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
   throw new Error(
-    `The requests kept ${toPercent(cache.share)} of the prefix that they could have kept, but at least ${toPercent(share)} was expected. These requests broke the prompt cache:${list}`,
+    `The requests kept ${toPercent(cache.share)} of the prefix, but at least ${toPercent(share)} was expected. These requests broke the prompt cache:${list}`,
   );
 }
 
 function nothingCompared(requests: number): string {
   const count = requests === 1 ? "The run made one request" : `The run made ${requests} requests`;
-  return `${count}, so there is no prefix to compare. Use a run with a tool call, or pass the last request of an earlier run to \`startWith\`.`;
+  return `${count}, so there is no prefix to compare. Use a run with a tool call, or pass an earlier run's last request to \`startWith\`.`;
 }
 
 function toPercent(share: number): string {

@@ -36,7 +36,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
 }
 
 const advice =
-  "Code around steps runs again when a run is resumed. Read clocks, random numbers and other outside values inside `step`, " +
+  "Code outside steps runs again when a run resumes. Read clocks, random numbers and other external values inside `step`, " +
   "and give parallel steps different names.";
 
 interface Seen {

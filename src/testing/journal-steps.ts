@@ -210,10 +210,7 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
     const closeAgain = await journal.open?.();
     await close();
     const second = await tryToOpen();
-    check(
-      !second.isOpen,
-      "If close() is called twice, the second call must not release the journal, which another execution has opened since.",
-    );
+    check(!second.isOpen, "A second close() must not release the journal, which another execution has opened since.");
     await closeAgain?.();
     await second.settle();
   });

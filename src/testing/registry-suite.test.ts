@@ -61,7 +61,7 @@ describe("registrySuite", () => {
       {
         "lists each tool in a form that every provider accepts": 'The definitions do not contain the tool "echo".',
         "returns the same definitions while nothing changes":
-          "While nothing changes, definitions() must return the same array each time, but it returned two different arrays.",
+          "While nothing changes, definitions() must return the same array, but returned two.",
       },
     ],
     [

@@ -143,7 +143,7 @@ async function checkDefinitions({ registry }: RegistryBench): Promise<void> {
 async function checkStable({ registry }: RegistryBench): Promise<void> {
   check(
     registry.definitions() === registry.definitions(),
-    "While nothing changes, definitions() must return the same array each time, but it returned two different arrays.",
+    "While nothing changes, definitions() must return the same array, but returned two.",
   );
 }
 

@@ -111,7 +111,7 @@ function readKept(body: unknown, maxBytes: number): unknown {
 }
 
 function alreadyRead(): LoopError {
-  const expected = "a request whose body has not been read, or the parsed body";
+  const expected = "a request with an unread body, or the parsed body";
   return new LoopError("invalid-option", { option: "requestOrBody", expected, received: "a request whose body has been read" });
 }
 

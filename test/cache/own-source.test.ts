@@ -68,7 +68,7 @@ describe("a custom source for createResultCache", () => {
     [
       "returns a number",
       () => 7,
-      '"open" of the source "own" must return a string, undefined, or an object with "bytes", "version", "read" and "close", but returned 7.',
+      'The open() method of the source "own" must return a string, undefined, or an object with "bytes", "version", "read" and "close", but returned 7.',
     ],
     ["returns null", () => null, "but returned null."],
     ["returns an object without close()", () => ({ bytes: 3, read: () => "x" }), "but returned an object."],

@@ -10,7 +10,7 @@ describe("a run with createHandoffs", () => {
   it("is refused if the agents are not in `middleware`, because a handoff would have no effect", async () => {
     const provider = createMockProvider([toBilling, text("Done.")]);
     await expect(runToolLoop({ provider, messages, tools: createAgents().tools })).rejects.toThrow(
-      'Option "middleware" is undefined, but must be an array with the agents if "tools" contains tools from createHandoffs, because a handoff has no effect without it. Write: middleware: [agents].',
+      'Option "middleware" is undefined, but must be an array with the agents if "tools" contains tools from createHandoffs because a handoff has no effect without it. Write: middleware: [agents].',
     );
     expect(provider.calls).toBe(0);
   });

@@ -57,7 +57,7 @@ describe("withBlobs", () => {
     const { saved } = await record();
     const error = {
       code: "journal-mismatch",
-      message: expect.stringContaining('written with "withBlobs" must also be read with it'),
+      message: expect.stringContaining('read it with "withBlobs"'),
     };
     await expect(play(optionsOf(1), memoryJournal(saved))).rejects.toMatchObject(error);
     await expect(inspectJournal(memoryJournal(saved))).rejects.toMatchObject(error);

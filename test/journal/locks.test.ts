@@ -33,7 +33,7 @@ describe("fileJournal with two writers of one file", () => {
     const thrown: unknown = await runToolLoop(options).catch((error: unknown) => error);
     await writer.kill();
     expect(thrown).toMatchObject(locked(writer.pid));
-    expect(String(thrown)).toContain("Wait until that process ends.");
+    expect(String(thrown)).toContain("Wait until it ends.");
     expect([ran, readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([[], "", true]);
     expect((await runToolLoop(options)).text).toBe("Done.");
     expect(existsSync(`${path}.lock`)).toBe(false);

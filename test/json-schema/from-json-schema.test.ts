@@ -51,7 +51,7 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
   [
     "a field whose name has special characters",
     { city: "Oslo", "a/b~c d": 1 },
-    ['"a/b~c d": The number 1 is not allowed, because it is less than 3'],
+    ['"a/b~c d": The number 1 is not allowed because it is less than 3'],
   ],
   ["a value outside an enum", { city: "Oslo", unit: "K" }, ['"unit": The value must be one of ["C","F"]']],
   [

@@ -51,9 +51,9 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     },
     { ab: 0, ac: 2, "": 1 },
     [
-      '"ab": The number 0 is not allowed, because it is less than 1',
-      '"ab": The number 0 is not allowed, because it is less than 2',
-      '"ab": The number 0 is not allowed, because it is less than 3',
+      '"ab": The number 0 is not allowed because it is less than 1',
+      '"ab": The number 0 is not allowed because it is less than 2',
+      '"ab": The number 0 is not allowed because it is less than 3',
       ': The property "" is unknown, and additional properties are not allowed',
     ],
   ],

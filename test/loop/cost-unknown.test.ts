@@ -15,28 +15,28 @@ describe("a run ended by limits.maxCostUSD", () => {
     [
       "pricing returns NaN",
       "pricing-failed",
-      'because "pricing" threw, or did not return a number',
+      'because "pricing" threw or did not return a number',
       wrong("NaN"),
       { pricing: () => Number.NaN },
     ],
     [
       "pricing returns a negative number",
       "pricing-failed",
-      'because "pricing" threw, or did not return a number',
+      'because "pricing" threw or did not return a number',
       wrong("-1"),
       { pricing: () => -1 },
     ],
     [
       "pricing returns a string",
       "pricing-failed",
-      'because "pricing" threw, or did not return a number',
+      'because "pricing" threw or did not return a number',
       wrong('"0.1"'),
       { pricing: () => "0.1" as unknown as number },
     ],
     [
       "pricing throws",
       "pricing-failed",
-      'because "pricing" threw, or did not return a number',
+      'because "pricing" threw or did not return a number',
       /^No list\.$/,
       {
         pricing: () => {

@@ -108,7 +108,7 @@ describe("needsApproval", () => {
 
   it("is rejected if its value is a string or if the tool also has eager: true", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
-    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
+    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
       'Tool "t" has an invalid "needsApproval": it is "yes", but must be true, false or a function.',
     );

@@ -203,7 +203,7 @@ it("expectPrefix: throws an error that names the first requests with a cache bre
   const lost = `${first?.lostBytes} of ${(first?.lostBytes ?? 0) + (first?.keptBytes ?? 0)}`;
   expect(() => expectPrefix(result)).toThrow(
     new RegExp(
-      `^The requests kept \\d[\\d.]*% of the prefix that they could have kept, but at least 95% was expected\\. These requests broke the prompt cache:\n- iteration 1: system-changed, ${lost} bytes lost\n[^]*- and 3 more$`,
+      `^The requests kept \\d[\\d.]*% of the prefix, but at least 95% was expected\\. These requests broke the prompt cache:\n- iteration 1: system-changed, ${lost} bytes lost\n[^]*- and 3 more$`,
     ),
   );
   expect(() => expectPrefix(result, 0)).not.toThrow();

@@ -58,9 +58,9 @@ const messages: Messages = {
     `The nested run would be at level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The run in the journal began with different messages. Pass inspectJournal(...).initialMessages, not the messages from the result. A new question needs a new journal and runId.";
+      return "The journal began with different messages. Pass inspectJournal(...).initialMessages, not the result's messages. A new question needs a new journal and runId.";
     if (field === "version")
-      return `The journal has format version ${received}, but this release reads version ${expected}. Use the release that wrote it. A journal written with "withBlobs" must also be read with it.`;
+      return `The journal has format version ${received}, but this release reads version ${expected}. Use the release that wrote it. If "withBlobs" wrote it, read it with "withBlobs".`;
     return `The journal was written by a different run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
@@ -76,7 +76,7 @@ const messages: Messages = {
     return `The ${waitsFor === "answer" ? "answer for" : "decision about"} call ${quote(call)} ${problem}.${page} Pass ${form}. The call is still waiting.`;
   },
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
-    `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or on another machine"}. Wait until that process ends. If it has ended, or its id now belongs to another program, remove ${lockPath}.`,
+    `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or machine"}. Wait until it ends. If it has ended, or its id now belongs to another program, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "rerun-refused": ({ iteration, problem }) => `The run cannot be repeated from iteration ${iteration}: ${problem}.`,
@@ -98,7 +98,7 @@ const messages: Messages = {
   "store-unresponsive": ({ verb, ms }) =>
     `The conversation store did not answer ${quote(verb)} within ${ms} ms. Check the store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>
-    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "allowToolChange".`,
+    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or use "allowToolChange".`,
 };
 
 export function describeError<Code extends LoopErrorCode>(code: Code, details: LoopErrorDetails[Code]): string {

@@ -102,7 +102,7 @@ const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice
   }),
   pricing: () => ({ instead: 'genaiPrices(), from "turnwright/prices"' }),
   handoffs: () => ({
-    hint: ", because a handoff has no effect without it",
+    hint: " because a handoff has no effect without it",
     instead: "middleware: [agents]",
   }),
   clock: () => ({ hint: ': an object with "now", "setTimeout" and "clearTimeout"' }),

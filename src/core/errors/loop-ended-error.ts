@@ -10,9 +10,9 @@ import { toPlainError } from "../../shared/plain-error.ts";
 type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 
 const because: { readonly [Why in CostUnknownWhy]: string } = {
-  "no-usage": ", because the provider reported no usage",
-  "no-price": ', because "pricing" returned undefined',
-  "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
+  "no-usage": " because the provider reported no usage",
+  "no-price": ' because "pricing" returned undefined',
+  "pricing-failed": ' because "pricing" threw or did not return a number of at least 0 (see the event "listener-error")',
 };
 
 function describeCost(reason: CostReason): string {

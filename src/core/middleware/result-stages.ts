@@ -69,7 +69,7 @@ export function readExtract(answer: unknown): ExtractedResult {
 
 function toUsage(given: unknown): Usage {
   const isSaid = isRecord(given) && countOf(given.inputTokens) !== undefined && countOf(given.outputTokens) !== undefined;
-  if (!isSaid) throw new TypeError("The usage from extract() must have the numbers inputTokens and outputTokens.");
+  if (!isSaid) throw new TypeError("The usage from extract() must include the numbers inputTokens and outputTokens.");
   return readUsage(given);
 }
 

@@ -159,7 +159,7 @@ function findVeto({ execute, replay, sequential, needsApproval = false }: Unknow
 }
 
 function excludes(trait: string): string {
-  return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
+  return `has both "eager" and "${trait}", which exclude each other. Remove one`;
 }
 
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
@@ -174,8 +174,8 @@ function didYouMean(field: string): string {
 }
 
 const deferrals: { readonly [Cause in DeferralCause]: readonly [because: string, remedy: string] } = {
-  eager: [', because it has "eager"', 'Remove "eager" from the tool.'],
-  nested: [", because it belongs to a nested run that an ordinary tool started", "Start that run with defineAgentTool."],
+  eager: [' because it has "eager"', 'Remove "eager" from the tool.'],
+  nested: [" because it belongs to a nested run started by an ordinary tool", "Start that run with defineAgentTool."],
 };
 
 export function describeDeferral(cause: DeferralCause, toolName: string): string {

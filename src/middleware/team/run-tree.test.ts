@@ -162,7 +162,7 @@ describe("showTeam", () => {
 
   it.for<[message: string, args: readonly unknown[]]>([
     ['Option "events" is an object, but must be an emitter from createLoopEvents.', [{}, {}]],
-    ['Option "output" is undefined, but must be a stream with the method "write".', [createLoopEvents(), {}]],
+    ['Option "output" is undefined, but must be a stream with a "write" method.', [createLoopEvents(), {}]],
     ['There is no option "out".', [createLoopEvents(), { out: process.stdout }]],
   ])("throws with the message: %s", ([message, args]) => {
     expect(() => Reflect.apply(showTeam, undefined, args)).toThrow(message);

@@ -25,7 +25,7 @@ export interface ShowTeamOptions extends Pick<RunTreeOptions, "name"> {
 }
 
 const outputCheck: Check = [
-  'a stream with the method "write"',
+  'a stream with a "write" method',
   (value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "write") === "function",
 ];
 

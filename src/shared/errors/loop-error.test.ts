@@ -57,7 +57,7 @@ describe("LoopError", () => {
     [
       "a journal that began with different messages",
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The run in the journal began with different messages. Pass inspectJournal(...).initialMessages, not the messages from the result. A new question needs a new journal and runId.",
+      "The journal began with different messages. Pass inspectJournal(...).initialMessages, not the result's messages. A new question needs a new journal and runId.",
     ],
     [
       "a decision about a call that is not among the waiting calls",
@@ -83,7 +83,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship". Wait until that process ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship". Wait until it ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a journal that is locked by a process on another machine",
@@ -94,7 +94,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. Wait until that process ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or machine. Wait until it ends. If it has ended, or its id now belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a file that cannot be a journal",
@@ -145,7 +145,7 @@ describe("LoopError", () => {
           { toolName: "x".repeat(100), kind: "removed" },
         ],
       }),
-      `Recorded calls no longer fit their tools: "search" has a different type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "allowToolChange".`,
+      `Recorded calls no longer fit their tools: "search" has a different type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or use "allowToolChange".`,
     ],
   ])("has a message about %s", ([, error, message]) => {
     expect(error.message).toBe(message);

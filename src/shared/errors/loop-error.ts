@@ -66,7 +66,7 @@ export interface LoopErrorDetails {
   };
   /**
    * Another process is writing the journal. `host` is the machine of that process. `isVisible` is false if that process runs in
-   * another container or on another machine. It is then unknown whether that process is still running.
+   * another container or on another machine. In that case, it is unknown whether the process is still running.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -97,7 +97,7 @@ export interface LoopErrorDetails {
    * show the run, read its journal or its log.
    */
   readonly "journal-lost": { readonly runId: string };
-  /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
+  /** A step was run with a journal that is not open. Only a loop that you wrote yourself can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };

@@ -247,6 +247,6 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
 
 function loader(): typeof process.getBuiltinModule {
   return builtinLoader(
-    "A cassette file needs Node 20.16 or later. On other platforms pass an object with the methods read, append and clear instead.",
+    "A cassette file needs Node 20.16 or later. On other platforms pass an object with the methods read, append and clear.",
   );
 }

@@ -224,7 +224,7 @@ describe("defer", () => {
     const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })], middleware: [eagerTools()] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
-      reason: 'The tool "job" cannot defer its result, because it has "eager". Remove "eager" from the tool.',
+      reason: 'The tool "job" cannot defer its result because it has "eager". Remove "eager" from the tool.',
     });
   });
 

@@ -51,7 +51,7 @@ describe("a failing stage of processResults", () => {
     [
       "invalid usage",
       { extractor: { threshold: 0, extract: () => ({ text: "x", usage: { inputTokens: Number.NaN } }) as never } },
-      "results.extractor: The usage from extract() must have the numbers inputTokens and outputTokens.",
+      "results.extractor: The usage from extract() must include the numbers inputTokens and outputTokens.",
     ],
   ])("is reported and skipped if it returns %s", async ([, results, message]) => {
     const playing = start("whole", results);
