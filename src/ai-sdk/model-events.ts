@@ -386,8 +386,11 @@ function isEmptyEvent(error: unknown): boolean {
 function fail(error: unknown, reading: Reading): void {
   const { ending, answer } = reading;
   if (isEmptyEvent(error) || (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast)) return;
+  const found = toModelError(error);
   answer.failed = true;
-  answer.out.push({ type: "error", error: toModelError(error) });
+  // Some packages report a body without events as a stream that was cut off.
+  const isLost = found.code === "stream-ended-early" && lacksStream(reading);
+  answer.out.push({ type: "error", error: isLost ? noStreamError(reading.answerType) : found });
 }
 
 function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
@@ -405,7 +408,7 @@ function endReading(reading: Reading): void {
   const { out, isOver } = answer;
   const finish = isOver ? answer.finish : ending.finish;
   if (finish === undefined) {
-    if (parts.all().length === 0 && isNoStream(answerType)) out.push({ type: "error", error: noStreamError(answerType) });
+    if (lacksStream(reading)) out.push({ type: "error", error: noStreamError(answerType) });
     return;
   }
   if (!isOver) answer.count(ending.usage);
@@ -417,12 +420,16 @@ function endReading(reading: Reading): void {
   out.push({ type: "finish", reason, raw: finish.raw });
 }
 
-function isNoStream(mediaType: string): boolean {
-  return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
+/** True if nothing was read from a response that is not a stream. */
+function lacksStream({ answerType, parts }: Reading): boolean {
+  return parts.all().length === 0 && /^\s*(?:application\/json|text\/html)\b/i.test(answerType);
 }
 
 /** Creates the error for a response that is not a stream. The package has consumed the response body, so the message cannot quote it. */
 function noStreamError(mediaType: string): ProviderError {
-  const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
+  const remedy =
+    "Check the base URL and any proxy: the response may be an error page. If the service cannot stream, wrap the model with " +
+    "`simulateStreamingMiddleware` of the AI SDK.";
+  const message = `The service sent ${mediaType} instead of a stream. ${remedy}`;
   return providerError("server", message, { retryable: false });
 }
