@@ -25,7 +25,6 @@ app.post("/api/chat", (request, response, next) => {
 });
 // #endregion express
 
-// #region frames
 async function send(request: Request, response: Response): Promise<void> {
   const { question } = request.body as { question?: unknown };
   if (typeof question !== "string") return void response.status(400).send("There is no question.");
@@ -43,4 +42,3 @@ async function send(request: Request, response: Response): Promise<void> {
 app.post("/ask", express.json(), (request, response, next) => {
   send(request, response).catch(next);
 });
-// #endregion frames

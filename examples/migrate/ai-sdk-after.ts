@@ -113,14 +113,12 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
       },
     }),
   ];
-  // #region stop
   const control = createLoopControl();
   stopButton.addEventListener("click", () => control.stop());
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
   if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
   // `done` has the text, and one result for each call. The interrupted call has the outcome "interrupted".
-  // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
 }
@@ -134,7 +132,6 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     paid.push(amount);
     return "done";
   };
-  // #region approve
   const pay = defineTool({
     name: "pay",
     description: "Pays an amount in EUR",
@@ -151,7 +148,6 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `second.text` is "Paid." If you run this code again, the text is the same, and nothing is paid twice.
-  // #endregion approve
   assert.deepEqual([first.status, second.text, paid], ["suspended", "Paid.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   assert.deepEqual([third.text, paid], ["Paid.", [900]]);
@@ -164,23 +160,19 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     text('{ "city": "Oslo", "coat": "maybe" }'),
     text('{ "city": "Oslo", "coat": true }'),
   ]);
-  // #region output
   const schema = z.object({ city: z.string(), coat: z.boolean() });
   const answer = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
   if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
   // Shows "Oslo: true". The model's first two answers were invalid, and the model read an error message after each.
-  // #endregion output
   assert.deepEqual(shown.splice(0), ["Oslo: true"]);
 }
 
 {
-  // #region test
   const provider = createMockProvider([toolCall("get_forecast", { city: "Oslo" }), text("Yes, take a coat.")]);
   const result = await runToolLoop({ provider, tools, messages });
   assert.equal(result.text, "Yes, take a coat.");
   assert.equal(provider.requests[1]?.messages.at(-1)?.role, "tool"); // the second request ends with the forecast
-  // #endregion test
 }
 
 console.log("ai-sdk-after: the same programs on turnwright hold.");

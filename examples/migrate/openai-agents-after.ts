@@ -76,7 +76,6 @@ const tools = [lookUpOrder];
     [text("And once more. "), lookUp],
     text("It is late, I think."),
   ]);
-  // #region final-answer
   const limited = await runToolLoop({
     provider,
     tools,
@@ -85,7 +84,6 @@ const tools = [lookUpOrder];
     middleware: [finalAnswer()],
   });
   show(limited.text); // the model answered once more, without tools; the reason is still "max-iterations"
-  // #endregion final-answer
   assert.deepEqual(shown.splice(0), ["It is late, I think."]);
   assert.deepEqual([limited.reason.kind, limited.finalAnswer], ["max-iterations", true]);
 }
@@ -103,14 +101,12 @@ const tools = [lookUpOrder];
     },
   });
   const tools = [press];
-  // #region stop
   const control = createLoopControl();
   stopButton.addEventListener("click", () => control.stop());
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
   if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
   // `stopped.messages` has one result for each call. The interrupted call has the outcome "interrupted".
-  // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
 }
@@ -124,7 +120,6 @@ const tools = [lookUpOrder];
     refunds.push(amount);
     return "done";
   };
-  // #region approve
   const refund = defineTool({
     name: "refund",
     description: "Refunds an amount in EUR",
@@ -141,7 +136,6 @@ const tools = [lookUpOrder];
   const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `second.text` is "Refunded." If you run this code again, the text is the same, and nothing is refunded twice.
-  // #endregion approve
   assert.deepEqual([first.status, second.text, refunds], ["suspended", "Refunded.", [900]]);
   const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   assert.deepEqual([third.text, refunds], ["Refunded.", [900]]);
@@ -150,24 +144,20 @@ const tools = [lookUpOrder];
 
 {
   const provider = createMockProvider([text('{ "id": "7", "isLate": "yes" }'), text('{ "id": "7", "isLate": true }')]);
-  // #region output
   const schema = z.object({ id: z.string(), isLate: z.boolean() });
   const { output, reason } = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   if (output !== undefined) show(`${output.id}: ${output.isLate}`);
   if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
   // Shows "7: true". The model's first answer was invalid, and the model read an error message.
-  // #endregion output
   assert.deepEqual(shown.splice(0), ["7: true"]);
 }
 
 {
-  // #region test
   const provider = createMockProvider([toolCall("look_up_order", { id: "7" }), text("It is late.")]);
   const result = await runToolLoop({ provider, tools, messages });
   assert.equal(result.text, "It is late.");
   assert.equal(provider.requests[1]?.messages.length, 3); // the second request has the call and its result
   assert.equal(provider.calls, 2);
-  // #endregion test
 }
 
 console.log("openai-agents-after: the same programs on turnwright hold.");

@@ -241,7 +241,6 @@ orders = 0;
   const tools = [wait];
   const journals = new Map([["order-9", memoryJournal()]]);
   const store = { journal: (runId: string) => journals.get(runId) };
-  // #region drain
   async function goOn(runId: string, leftMs: number): Promise<"ended" | "again"> {
     const control = createLoopControl();
     const timer = setTimeout(() => control.drain(), leftMs - 10_000); // time for the iteration that is running
@@ -249,6 +248,5 @@ orders = 0;
     clearTimeout(timer);
     return reason.kind === "drained" ? "again" : "ended"; // "again": the next request calls it once more
   }
-  // #endregion drain
   assert.deepEqual([await goOn("order-9", 10_000), await goOn("order-9", 60_000)], ["again", "ended"]);
 }

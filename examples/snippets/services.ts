@@ -40,6 +40,19 @@ assert.ok([openRouter, deepSeek].every((provider) => priceOf(provider) !== undef
 assert.equal(priceOf(azure), undefined);
 assert.equal(pricing(tokens, { provider: "azure", model: "my-deployment" })?.toFixed(5), "0.00225");
 
+{
+  const service = strictService("openai-chat");
+  const { fetch } = globalThis;
+  globalThis.fetch = service.fetch;
+  process.env["OPENAI_API_KEY"] = "not-a-key";
+  // #region settings
+  const provider = openaiChat({ client: new OpenAI(), model: "gpt-4.1" }); // reads OPENAI_API_KEY from the environment
+  const result = await runToolLoop({ provider, messages, modelSettings: { maxOutputTokens: 500, temperature: 0.2 } });
+  // #endregion settings
+  globalThis.fetch = fetch;
+  assert.deepEqual([result.text, service.refusals], ["ok", []]);
+}
+
 for (const kind of ["openrouter", "deepseek", "azure"] as const) {
   const { fetch, requests, refusals } = strictService(kind);
   const clients = {
@@ -48,9 +61,7 @@ for (const kind of ["openrouter", "deepseek", "azure"] as const) {
     azure: { client: new AzureOpenAI({ endpoint, apiKey: "k", apiVersion: "2024-10-21", fetch }), model: azure.model },
   };
   const provider = openaiChat({ ...clients[kind], id: kind });
-  // #region settings
   const result = await runToolLoop({ provider, messages, modelSettings: { maxOutputTokens: 500, temperature: 0.2 } });
-  // #endregion settings
   assert.deepEqual([result.text, refusals], ["ok", []]);
   const { temperature, max_tokens: limit, max_completion_tokens: newLimit = limit } = requests[0]?.body ?? {};
   assert.deepEqual([temperature, newLimit], [0.2, 500]);
