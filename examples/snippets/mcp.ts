@@ -82,6 +82,25 @@ async function connectOverHttp(url: string, token: string): Promise<Client> {
   return remote;
 }
 // #endregion http
+
+// #region refresh
+/** Returns a `fetch` function for a transport with an `authProvider`. Calls that find an expired token share one refresh. */
+function shareRefresh(): typeof fetch {
+  let refresh: { readonly body: string; readonly answer: Promise<Response> } | undefined;
+  return async (url, init) => {
+    const body = init?.body instanceof URLSearchParams ? init.body.toString() : "";
+    if (!body.includes("grant_type=refresh_token")) return fetch(url, init);
+    if (refresh?.body !== body) refresh = { body, answer: fetch(url, init) };
+    const { answer } = refresh;
+    const hasWorked = await answer.then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (!hasWorked) refresh = undefined; // the next call tries again
+    return (await answer).clone();
+  };
+}
+// #endregion refresh
 let authorization: string | undefined;
 const server = createServer((request, response) => {
   ({ authorization } = request.headers);
@@ -93,3 +112,26 @@ const port = typeof address === "object" ? address?.port : undefined;
 await assert.rejects(connectOverHttp(`http://127.0.0.1:${port}/mcp`, "secret"));
 assert.equal(authorization, "Bearer secret");
 server.close();
+
+let refreshes = 0;
+const login = createServer(
+  (request, response) =>
+    void request.resume().on("end", () => {
+      refreshes += 1;
+      response.writeHead(refreshes === 1 ? 500 : 200).end(`token ${refreshes}`);
+    }),
+);
+await new Promise<void>((resolve) => void login.listen(0, "127.0.0.1", resolve));
+const at = login.address();
+const tokens = `http://127.0.0.1:${typeof at === "object" ? at?.port : ""}/token`;
+const fetchToken = shareRefresh();
+const ask = async (token: string): Promise<string> => {
+  const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token: token });
+  const response = await fetchToken(tokens, { method: "POST", body });
+  return `${response.status} ${await response.text()}`;
+};
+assert.deepEqual(await Promise.all([ask("a"), ask("a")]), ["500 token 1", "500 token 1"]);
+assert.deepEqual(await Promise.all([ask("a"), ask("a")]), ["200 token 2", "200 token 2"]);
+assert.deepEqual([await ask("a"), await ask("b")], ["200 token 2", "200 token 3"]);
+login.closeAllConnections();
+login.close();
