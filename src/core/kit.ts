@@ -40,6 +40,7 @@ export { wrapProvider } from "../shared/wrap-provider.ts";
 export { toBase64 } from "../shared/media-source.ts";
 export { countOf, listOf, recordOf, textOf } from "../shared/plain-error.ts";
 export { isRecord } from "../shared/guards.ts";
+export { type AnswerSource, listSources } from "../shared/list-sources.ts";
 export { memoize } from "../shared/promises.ts";
 export { toArgumentsObject } from "../shared/tool-arguments.ts";
 export type { AssistantPart, ProviderMetadataPart, ToolCallPart } from "./types/message.ts";

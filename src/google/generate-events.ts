@@ -238,6 +238,8 @@ interface Reading {
   /** True while the service runs code. The code's result and more text then follow, even after a finish reason. */
   runsCode: boolean;
   token: string;
+  /** What the service found for the answer, such as web pages. The last chunk with a field has all of it. */
+  readonly found: { [field: string]: Json };
 }
 
 /**
@@ -254,6 +256,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     hasBegun: false,
     runsCode: false,
     token: "",
+    found: {},
   };
   return createEventReader(answer, {
     // Stops at `data: [DONE]`, which some gateways send at the end, because the SDK throws an error there
@@ -297,9 +300,12 @@ function isFirst(candidate: unknown, place: number): boolean {
   return (typeof index === "number" ? index : place) === 0;
 }
 
-function readCandidate({ content, finishReason, finishMessage, continuationToken }: UnknownRecord, reading: Reading): void {
+function readCandidate(candidate: UnknownRecord, reading: Reading): void {
+  const { content, finishReason, finishMessage, continuationToken, groundingMetadata, urlContextMetadata } = candidate;
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
+  for (const [field, value] of Object.entries({ groundingMetadata, urlContextMetadata }))
+    if (Object.keys(recordOf(value)).length > 0) Object.assign(reading.found, copyFields({ [field]: value }));
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   const { answer } = reading;
   const raw = textOf(finishReason);
@@ -332,13 +338,13 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, { answ
   answer.explanation = textOf(blockReasonMessage).trim();
 }
 
-function endReading({ answer, parts, token }: Reading): void {
+function endReading({ answer, parts, token, found }: Reading): void {
   const { finish, words, failed, out } = answer;
   if (finish === undefined || failed) return;
   const { raw } = finish;
   const message = { hasCalls: parts.hasCalls, hasToken: token !== "" };
   const reason = finish.reason === "content-filter" ? finish.reason : toFinishReason(raw, message, words);
   if (reason === "content-filter") answer.explain();
-  if (isKept(reason)) answer.keep(toMetadataItems(parts.parts()));
+  if (isKept(reason)) answer.keep(toMetadataItems(parts.parts(), found));
   out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
 }

@@ -7,8 +7,10 @@ import { isRecord, recordOf, textOf, type ToolCallPart } from "../core/kit.ts";
 import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { WirePart } from "./generate-options.ts";
 
-export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
-  return parts.map((part) => ({ part }));
+/** `found` is what the service found for the answer, such as web pages. It is kept for the user, but never sent back. */
+export function toMetadataItems(parts: readonly WirePart[], found: { readonly [field: string]: Json }): readonly Json[] {
+  const items: Json[] = parts.map((part) => ({ part }));
+  return Object.keys(found).length === 0 ? items : [...items, found];
 }
 
 /**
@@ -18,7 +20,9 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
  * the same text and calls as the message. Text or calls differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
-  const items = readOwnItems(message.providerMetadata, reader);
+  const items = readOwnItems(message.providerMetadata, reader)?.filter(
+    ({ groundingMetadata, urlContextMetadata }) => groundingMetadata === undefined && urlContextMetadata === undefined,
+  );
   const parts = items?.flatMap(({ part }) => (isPart(part) ? [part] : []));
   if (parts === undefined || parts.length !== items?.length) return undefined;
   return saysTheSame(message, toRecorded(parts)) ? parts : undefined;

@@ -67,9 +67,18 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   }
 }
 
-export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
+/**
+ * Returns the items to keep. `sources` are an answer's annotations (OpenAI, OpenRouter) and search results (Perplexity), which are never
+ * sent back.
+ */
+export function toChatMetadata(
+  details: readonly Json[],
+  extras: ReadonlyMap<number, unknown>,
+  sources: { readonly [field: string]: readonly Json[] } = {},
+): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
+  for (const [field, list] of Object.entries(sources)) if (list.length > 0) items.push({ [field]: list });
   for (const [position, extra] of extras) items.push({ call: position, extra_content: JSON.parse(JSON.stringify(extra)) });
   return items;
 }

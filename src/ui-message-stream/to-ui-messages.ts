@@ -1,5 +1,5 @@
 import type { AssistantMessage, Json, LoopEvents, Message, ToolOutcome, ToolResultPart, UserMessage } from "../core/index.ts";
-import { checkFields, is, type ToolCallPart } from "../core/kit.ts";
+import { checkFields, is, listSources, type ToolCallPart } from "../core/kit.ts";
 import type { UserPart } from "../core/types/common.ts";
 import { locateMedia } from "../shared/media-source.ts";
 import { isWaiting, toFailureText } from "../web/page-values.ts";
@@ -29,6 +29,8 @@ export type UIMessagePart<Version extends UIVersion = UIVersion> =
   | UIUserPart
   | { type: "text" | "reasoning"; text: string; state: "done" }
   | { type: "step-start" }
+  /** A web page that the answer cites. */
+  | { type: "source-url"; sourceId: string; url: string; title?: string }
   | UIToolPart
   | (Version extends 6 | 7 ? UIDeniedPart : never);
 
@@ -78,7 +80,7 @@ export interface UIHistory<Version extends UIVersion = UIVersion> {
 /**
  * Converts a transcript to `useChat` messages, for a page that loads an old conversation. All assistant messages up to the
  * next user message become one message. Messages that the loop wrote in the user role are shown as user messages. Provider
- * metadata and files in tool results are omitted. A waiting call has the state "input-available", because the page gets the request
+ * metadata and files in tool results are omitted, but cited web pages become parts of type "source-url". A waiting call has the state "input-available", because the page gets the request
  * for a decision from the run's stream.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
@@ -152,15 +154,17 @@ interface Step {
   readonly results: readonly ToolResultPart[];
 }
 
-function toStep({ content }: AssistantMessage, { id, results }: Step, options: UIHistoryOptions): UIMessagePart[] {
+function toStep(message: AssistantMessage, { id, results }: Step, options: UIHistoryOptions): UIMessagePart[] {
   const parts: UIMessagePart[] = [{ type: "step-start" }];
-  for (const part of content) {
+  for (const part of message.content) {
     if (part.type === "tool-call") {
       const result = results.find(({ callId }) => callId === part.callId);
       parts.push(toToolPart(part, { toolCallId: `${id}:${part.callId}`, result }, options));
     } else if (part.type === "text" || options.sendReasoning !== false)
       parts.push({ type: part.type, text: part.text, state: "done" });
   }
+  for (const { url, title } of listSources([message]))
+    parts.push({ type: "source-url", sourceId: url, url, ...(title !== undefined && { title }) });
   return parts;
 }
 

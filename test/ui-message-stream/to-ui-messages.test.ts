@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message } from "turnwright";
 import { reasoning, text, toolCall } from "turnwright/testing";
-import { toUIMessages, type UIMessage } from "turnwright/ui-message-stream";
+import { fromUIMessages, toUIMessages, type UIMessage } from "turnwright/ui-message-stream";
 import { tool } from "../loop/play.ts";
 import { plans } from "../loop/random-run.ts";
 import { runPlan } from "../loop/run-plan.ts";
@@ -53,6 +53,25 @@ describe("toUIMessages", () => {
       parts.map((part) => ({ ...part, id: undefined, toolCallId: undefined }));
     expect(withoutIds(answered?.parts)).toEqual(withoutIds(live?.parts));
     expect(JSON.stringify(answered)).not.toContain("secret");
+  });
+
+  it("shows the web pages that an answer cites as parts that fromUIMessages leaves out", async () => {
+    const item = { search_results: [{ url: "https://a.test/", title: "A" }, { url: "https://b.test/" }, { url: "data:," }] };
+    const answer: Message = {
+      role: "assistant",
+      content: [{ type: "text", text: "The news." }],
+      providerMetadata: [{ provider: "openai", model: "sonar", item }],
+    };
+    const messages: Message[] = [{ role: "user", content: "What is new?" }, answer];
+    for (const [, shown] of await convert(messages)) {
+      expect(shown?.parts.filter(({ type }) => type === "source-url")).toEqual([
+        { type: "source-url", sourceId: "https://a.test/", url: "https://a.test/", title: "A" },
+        { type: "source-url", sourceId: "https://b.test/", url: "https://b.test/" },
+      ]);
+    }
+    const { messages: shown } = toUIMessages(messages);
+    const { providerMetadata: _, ...plain } = answer;
+    expect(fromUIMessages(shown).messages.at(-1)).toEqual(plain);
   });
 
   it("converts denials, edited arguments, files and waiting calls", async () => {
