@@ -52,7 +52,7 @@ describe("recordTo and replayFrom: a stream", () => {
     const [chunk] = [(await replayFrom(cassette).stream(request, setUp().call)[Symbol.asyncIterator]().next()).value];
     expect(chunk).toEqual({ type: "text-delta", text: "a" });
     expect(await complaintOf(replayFrom(cassette))).toBe(
-      "The recording of this stream ends here because its reader stopped reading. Record the whole stream again.",
+      "The recording of this stream ends here because its reader stopped reading. Record it again.",
     );
   });
 

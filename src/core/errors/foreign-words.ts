@@ -184,7 +184,7 @@ function convert(library: string, converter: string, entry: string): string {
 export function adviseTool(tool: UnknownRecord): string | undefined {
   const { name, function: described, invoke, inputSchema, parameters, execute } = tool;
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
-    return 'A registry cannot be inside the array. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
+    return 'An array cannot contain a registry. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
   if (isRecord(described) && described["name"] !== undefined)
     return "OpenAI tools have a different format. Write: defineTool({ name, description, inputSchema, execute })";
   if (typeof invoke === "function")

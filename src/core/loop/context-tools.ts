@@ -159,7 +159,7 @@ const inputSchema = argumentSchema<ReleaseRequest>(
         type: "array",
         items: { type: "string" },
         description:
-          "The ids of the calls whose results you no longer need. Omit it to drop the results of all earlier calls. If you do not know the ids of your calls, pass any id: the result lists the ids.",
+          "The ids of the calls whose results you no longer need. Omit it to drop all earlier results. If you do not know the ids, pass any id: the result lists them.",
       },
     },
   },
@@ -182,7 +182,7 @@ export function createContextRelease(): ContextReleaseTool {
   return {
     name: "context_release",
     description:
-      "Frees space in your context: drops results of earlier tool calls that you no longer need. First write down what you still need from these results.",
+      "Frees space in your context: drops results of earlier tool calls. First write down what you still need from them.",
     inputSchema,
     replay: "safe",
     releasesResults: true,

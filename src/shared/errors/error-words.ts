@@ -180,12 +180,10 @@ export const looseWords: readonly WordGroup[] = [
   contextWords,
   {
     code: "auth",
+    // Matches the messages of Google and xAI, which send status 400 instead of 401, and the errors of SDKs that have no key.
     patterns: [
-      // Matches the messages of Google and xAI, which send status 400 instead of 401.
       /^api_key_invalid$/,
-      /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i,
-      // Matches the errors of the Anthropic and Google SDKs if they have no key.
-      /^could not (?:resolve authentication method|load the default credentials)/i,
+      /^(?:(?:incorrect|invalid) api key|api key (?:not valid|not found|expired)|could not (?:resolve auth|load the default cred))/i,
     ],
   },
   {

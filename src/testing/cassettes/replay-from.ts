@@ -48,7 +48,7 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
     case "left":
       if (!moment.waiting)
         throw new Error(
-          "The recording of this stream ends here because its reader stopped reading. Record the whole stream again.",
+          "The recording of this stream ends here because its reader stopped reading. Record it again.",
         );
       return wasCut ? new Promise<void>(() => {}) : untilFired(call.signal);
     default:
