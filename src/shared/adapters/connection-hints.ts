@@ -23,15 +23,18 @@ const unknownAddress =
 /** Matches what LM Studio says about an unknown address, with the status 200 (github.com/lmstudio-ai/lmstudio-bug-tracker). */
 const unknownEndpoint = /^unexpected endpoint or method/i;
 
-/** Matches errors about a key that do not say what to change. The last two are those of the SDKs from Anthropic and Google. */
-const missingKey =
-  /^(?:unauthorized|forbidden)\.?$|gave no reason\.$|^could not (?:resolve authentication|load the default credentials)/i;
+/** Matches errors about a refused key that do not say what to change. */
+const unexplained = /^(?:unauthorized|forbidden)\.?$|gave no reason\.$/i;
+
+/** Matches the errors of the SDKs from Anthropic and Google if they have no key. They send no request then. */
+const missingKey = /^could not (?:resolve authentication|load the default credentials)/i;
 
 /** Adds a hint to an error about an unknown address or a missing key. Returns any other error unchanged. */
 export function explainConnection(error: unknown, { address, key }: ConnectionHints): unknown {
   const read = toProviderError(error);
   if (isUnknownAddress(read)) return withHint(read, `The service has no such address. ${address}`);
-  return read.code === "auth" && missingKey.test(read.message) ? withHint(read, key) : error;
+  if (missingKey.test(read.message)) return withHint({ ...read, code: "auth" }, key);
+  return read.code === "auth" && unexplained.test(read.message) ? withHint(read, key) : error;
 }
 
 function isUnknownAddress({ status, message }: ProviderError): boolean {

@@ -180,11 +180,8 @@ export const looseWords: readonly WordGroup[] = [
   contextWords,
   {
     code: "auth",
-    // Matches the messages of Google and xAI, which send status 400 instead of 401, and the errors of SDKs that have no key.
-    patterns: [
-      /^api_key_invalid$/,
-      /^(?:(?:incorrect|invalid) api key|api key (?:not valid|not found|expired)|could not (?:resolve auth|load the default cred))/i,
-    ],
+    // Matches the messages of Google and xAI, which send status 400 instead of 401.
+    patterns: [/^api_key_invalid$/, /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i],
   },
   {
     code: "bad-request",
