@@ -77,7 +77,6 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 
 {
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
-  // #region limit
   const { reason, text } = await runToolLoop({
     provider,
     tools,
@@ -87,7 +86,6 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   });
   if (reason.kind === "max-iterations") show(`No answer after ${reason.limit} iterations.`);
   // `text` is "Let me look.", the last text that the model wrote.
-  // #endregion limit
   assert.deepEqual(shown.splice(0), ["1: 1 calls", "2: 1 calls", "No answer after 2 iterations."]);
   assert.equal(text, "Let me look.");
 }
