@@ -210,5 +210,5 @@ function isRepeatedDecision({ messages, state }: StoredConversation, { answers =
   if (ids.length === 0 || (status !== "error" && status !== "timeout")) return false;
   const results = messages.slice(own).flatMap((message) => (message.role === "tool" ? message.results : []));
   const called = new Set(results.map(({ callId }) => callId));
-  return ids.every((id) => called.has(id.replace(/[/#].*$/s, "")));
+  return ids.every((id) => called.has(id.replace(/(?:\/.*|(?:#\d+)?(?:~\d+)?)$/s, "")));
 }
