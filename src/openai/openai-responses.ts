@@ -1,5 +1,5 @@
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
-import { createRefusedReasoning, hasMetadata } from "../shared/adapters/refused-parts.ts";
+import { createRefusedReasoning, hasMetadata, refusesReasoning } from "../shared/adapters/refused-parts.ts";
 import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import { EventTail } from "../shared/adapters/event-filter.ts";
 import type { Provider, ProviderError } from "../core/index.ts";
@@ -69,9 +69,9 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       const events = await openEvents(send, { body, call, toEvent: toResponseEvent, tail });
       return reasoned.some(hasMetadata) ? checkStart(events) : events;
     };
-    const adapt = ({ code }: ProviderError): boolean => {
-      if (code !== "request-changed" || !refused.refuse(reasoned)) return false;
-      report({ by: "adapter", field: "reasoning", action: "removed", reason: code });
+    const adapt = (error: ProviderError): boolean => {
+      if (!refusesReasoning(error) || !refused.refuse(reasoned)) return false;
+      report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
       return true;
     };
     return {

@@ -1,5 +1,8 @@
+import { createOpenAI } from "@ai-sdk/openai";
 import { createLoopEvents, type LoopResult, type Message, runToolLoop } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
 import { openaiResponses } from "turnwright/openai";
+import { reasoning as thinks, strictService, text, toolCall } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { createCall } from "./provider-iteration.ts";
 import { collect } from "./scripted-stream.ts";
@@ -28,6 +31,17 @@ const answer = (...output: readonly object[]): Response =>
 const refusals: { readonly [what: string]: () => Response } = {
   "a 400 with the text": () => refuse(400, { error }),
   "a 400 with the code": () => refuse(400, { error: { ...error, message: "Bad item.", code: "invalid_encrypted_content" } }),
+  "a 400 about a call without its reasoning": () =>
+    refuse(400, {
+      error: {
+        ...error,
+        message: "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+      },
+    }),
+  "a 400 about reasoning without its call": () =>
+    refuse(400, {
+      error: { ...error, message: "Item 'rs_1' of type 'reasoning' was provided without its required following item." },
+    }),
   "an error event": () => sse(created, { type: "error", code: "invalid_encrypted_content", message, param: null }),
   "a failed response": () =>
     sse(created, {
@@ -80,4 +94,18 @@ it("openaiResponses: does not resend a refused request if the limits allow no mo
   const stream = provider.stream({ messages, tools: [], iteration: 0 }, { ...createCall(), mayAsk: () => false });
   expect((await collect(stream)).thrown).toMatchObject({ message: expect.stringContaining("could not be verified") });
   expect(bodies).toHaveLength(1);
+});
+
+it("aiSdkModel with @ai-sdk/openai: omits reasoning that the service separates from its call", async () => {
+  const service = strictService("openai-responses", { answers: [[thinks("Hm."), toolCall("look", {})], text("Done.")] });
+  const message = "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.";
+  let refusals = 0;
+  const fetch: typeof service.fetch = async (input, init) => {
+    if (!JSON.stringify(init?.body).includes("rs_")) return service.fetch(input, init);
+    refusals += 1;
+    return refuse(400, { error: { ...error, message } });
+  };
+  const provider = aiSdkModel({ model: createOpenAI({ apiKey: "test", fetch }).responses("gpt-5") });
+  const result = await runToolLoop({ provider, tools: [tool("look")], messages: [user("Hi")] });
+  expect([result.error?.message ?? result.text, refusals, service.refusals]).toEqual(["Done.", 1, []]);
 });

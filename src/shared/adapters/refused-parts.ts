@@ -53,6 +53,17 @@ const settingNames: readonly (readonly [keyof ModelSettings, RegExp])[] = [
   ["seed", /['"`]seed['"`]/i],
 ];
 
+/**
+ * Matches refusals of an item of the Responses API without its partner: a call without its reasoning, or reasoning without its call
+ * (github.com/TanStack/ai/issues/1212, github.com/laravel/ai/issues/1052).
+ */
+const lacksPartner = /provided without its required (?:'reasoning'|following) item/;
+
+/** True if the service refuses reasoning of earlier messages. */
+export function refusesReasoning({ code, message }: ProviderError): boolean {
+  return code === "request-changed" || lacksPartner.test(message);
+}
+
 function findRefusedSettings(
   { settings = {} }: ModelRequest,
   { code, message }: ProviderError,
@@ -130,11 +141,11 @@ function createMemory(): (request: ModelRequest, report: (change: RequestChange)
     return {
       request: isFreed ? withFreeChoice(adapted) : adapted,
       refuse: (error, adaptsReasoning) => {
-        const { code, message } = error;
+        const { message } = error;
         const settings = findRefusedSettings(adapted, error);
         for (const name of settings) refusedSettings.add(name);
         if (settings.length > 0) return true;
-        if (code === "request-changed") return !adaptsReasoning && refused.refuse(reasoned);
+        if (refusesReasoning(error)) return !adaptsReasoning && refused.refuse(reasoned);
         if (hasImages && shown === undefined && imageRefusals.some((text) => text.test(message))) {
           if (removeImages(request) === undefined) return false;
           refusesImages = true;
