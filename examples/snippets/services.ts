@@ -11,6 +11,7 @@ import { openaiChat } from "turnwright/openai";
 import { genaiPrices } from "turnwright/prices";
 import { strictService } from "turnwright/testing";
 
+delete process.env["OPENAI_BASE_URL"]; // other snippets set it for their server; AzureOpenAI refuses it together with an endpoint
 const keys = { openRouter: "not-a-key", deepSeek: "not-a-key", azure: "not-a-key" };
 const endpoint = "https://example.openai.azure.com";
 const messages: readonly Message[] = [{ role: "user", content: "Is it late in Tokyo?" }];
