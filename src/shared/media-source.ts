@@ -153,13 +153,11 @@ const vagueType = /^(?:application\/(?:octet-stream|vnd\.ms-excel))?$/;
  */
 function recognizeType(data: string, given: string): string {
   const found = heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1];
-  const isVague = vagueType.test(given);
-  if (found !== undefined || (given !== "application/pdf" && !isVague)) return found ?? given;
-  const begin = atob(data.slice(0, 1_368));
-  if (!isVague && pdfHead.test(begin)) return given;
-  const text = begin.includes("\0") ? undefined : decodeUtf8(data);
+  const isKnown = given === "application/pdf" ? pdfHead.test(atob(data.slice(0, 1_368))) : !vagueType.test(given);
+  if (found !== undefined || isKnown) return found ?? given;
+  const text = decodeUtf8(data);
   if (text !== undefined && !text.includes("\0")) return "text/plain";
-  return isVague ? given : "application/octet-stream";
+  return given === "application/pdf" ? "application/octet-stream" : given;
 }
 
 /** True if a browser gives this type to files of any kind. */

@@ -168,7 +168,7 @@ class CommandBatch {
 
 function toProblem(records: unknown, count: number): string {
   const given = Array.isArray(records) ? `${records.length} records` : describeValue(records);
-  return `The executor must return an array with one record for each of the ${count} commands, but returned ${given}.`;
+  return `The executor must return one record for each of the ${count} commands, but returned ${given}.`;
 }
 
 function toOutput(record: unknown): unknown {

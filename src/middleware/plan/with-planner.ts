@@ -19,7 +19,7 @@ const noAnswer: ModelChunk = {
   type: "error",
   error: providerError(
     "no-output",
-    "The plan was to answer now, but the limits of the run do not allow another request. Increase the limits.",
+    "The plan was to answer now, but the run's limits do not allow another request. Increase them.",
   ),
 };
 
@@ -120,7 +120,7 @@ const checks: Checks<PlannerOptions> = {
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
-  "action_results contains the tool results for this task. The key of each result is the purpose of its call. Use them to answer the user. If a result is an error or does not serve its purpose, say so. Do not claim anything that the results do not show.";
+  "action_results contains the tool results for this task. The key of each result is the purpose of its call. Use them to answer the user. If a result is an error or misses its purpose, say so. Claim nothing that the results do not show.";
 
 /**
  * Wraps a provider whose model cannot call tools, so that runs with the returned provider can use tools.

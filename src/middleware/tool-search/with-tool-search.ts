@@ -29,7 +29,7 @@ import { countBytes } from "../../shared/estimate-tokens.ts";
 import MiniSearch, { type SearchOptions } from "minisearch";
 
 const intro =
-  "Finds tools that are not shown here, and shows them to you from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
+  "Finds tools that are not shown here, and shows them from your next step on. Use it before you say that you cannot do something. Pass words about the task, or exact names.";
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
