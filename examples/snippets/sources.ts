@@ -7,28 +7,8 @@ import OpenAI from "openai";
 import { type Message, type Provider, runToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
+import { listSources } from "turnwright/kit";
 import { openaiResponses } from "turnwright/openai";
-
-// #region sources
-interface Source {
-  readonly type: string;
-  readonly url: string;
-  readonly title: string;
-}
-
-const citations = new Set(["web_search_result_location", "url_citation", "source"]); // Anthropic, OpenAI Responses, the AI SDK
-
-/** Returns the pages that the answers cite. */
-function sourcesOf(messages: readonly Message[]): readonly Source[] {
-  const sources = new Map<string, Source>();
-  const metadata = messages.map((message) => (message.role === "assistant" ? message.providerMetadata : undefined));
-  JSON.parse(JSON.stringify(metadata), (_, value: Source | null) => {
-    if (value !== null && citations.has(value.type)) sources.set(value.url, value);
-    return value;
-  });
-  return [...sources.values()];
-}
-// #endregion sources
 
 const url = "https://example.com/oslo";
 const title = "Oslo today";
@@ -76,8 +56,13 @@ const providers: readonly Provider[] = [
   openaiResponses({ client: new OpenAI({ apiKey, fetch: gpt }), model: "gpt-5-mini", serverTools: [{ type: "web_search" }] }),
   aiSdkModel({ model: createOpenAI({ apiKey, fetch: gpt })("gpt-5-mini") }),
 ];
+const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
 for (const provider of providers) {
-  const { messages } = await runToolLoop({ provider, messages: [{ role: "user", content: "How is the weather in Oslo?" }] });
-  const sources = sourcesOf(messages).map(({ url, title }) => ({ url, title }));
-  assert.deepEqual(sources, [{ url, title }]);
+  const shown: string[] = [];
+  const show = (line: string): void => void shown.push(line);
+  // #region sources
+  const result = await runToolLoop({ provider, messages });
+  for (const { url, title = url } of listSources(result.messages)) show(`${title}: ${url}`);
+  // #endregion sources
+  assert.deepEqual(shown, [`${title}: ${url}`]);
 }
