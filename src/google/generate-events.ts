@@ -238,7 +238,7 @@ interface Reading {
   /** True while the service runs code. The code's result and more text then follow, even after a finish reason. */
   runsCode: boolean;
   token: string;
-  /** What the service found for the answer, such as web pages. The last chunk with a field has all of it. */
+  /** The findings of the service for the answer, such as web pages. The last chunk with a field has all of it. */
   readonly found: { [field: string]: Json };
 }
 
