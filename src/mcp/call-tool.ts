@@ -1,6 +1,6 @@
 import { type ContentPart, type Json, type ToolContext, toolResult, type ToolResult } from "../core/index.ts";
 import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
-import { isSameJson, stableJson, toJson } from "../shared/json.ts";
+import { stableJson, toJson } from "../shared/json.ts";
 import { locateMedia, type MediaPart } from "../shared/media-source.ts";
 import { cutText, quote } from "../shared/texts.ts";
 import { dropNulls } from "../shared/drop-nulls.ts";
@@ -61,9 +61,6 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** The factor by which two JSON texts of the same value may differ in length, for example because of numbers such as 1e20. */
-const maxShortened = 8;
-
 /**
  * Returns a function that recognizes text that repeats the structured content. Servers send such text for clients that do not support
  * structured content. FastMCP puts the value of a tool that returns no object into the field "result", and repeats the value as text, or
@@ -71,25 +68,20 @@ const maxShortened = 8;
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
-  const written = JSON.stringify(copy);
-  const wrapped = new Set(valuesIn(copy).flatMap((value) => [stableJson(value), ...(typeof value === "string" ? [value] : [])]));
+  const values: Json[] = [copy];
+  if (isRecord(copy) && Object.keys(copy).join() === "result") {
+    const { result } = copy as { readonly result: Json };
+    values.push(result, ...(listOf(result) as readonly Json[]));
+  }
+  const written = new Set<unknown>(values.flatMap((value) => [value, stableJson(value)]));
   return (text) => {
-    if (text === written || wrapped.has(text)) return true;
-    if (wrapped.size === 0 && text.length * maxShortened < written.length) return false;
+    if (written.has(text)) return true;
     try {
-      const value = JSON.parse(text) as Json;
-      return isSameJson(value, copy) || wrapped.has(stableJson(value));
+      return written.has(stableJson(JSON.parse(text) as Json));
     } catch {
       return false;
     }
   };
-}
-
-/** Returns the value in the field "result", and the items of a list. */
-function valuesIn(structured: Json): readonly Json[] {
-  if (!isRecord(structured) || Object.keys(structured).join() !== "result") return [];
-  const { result } = structured as { readonly result: Json };
-  return Array.isArray(result) ? [result, ...(result as readonly Json[])] : [result];
 }
 
 function toPart(block: unknown): ContentPart {
@@ -247,15 +239,11 @@ function findLostSession(error: unknown, { transport }: McpClient): "not-run" | 
   if (/^(not connected|unauthorized)\b/i.test(message)) return "not-run";
   if (/\bconnection closed\b/i.test(message)) return "may-have-run";
   const statuses = statusesOf(error);
+  const isUnknown = statuses.includes(404);
   const isHttp = /\bPOSTing to endpoint\b/.test(message);
-  if (isHttp && (statuses.includes(401) || (statuses.includes(404) && hasSession(transport)))) return "not-run";
-  const isRefused = statuses.some((status) => status === 404 || status === 400);
-  if (isRefused && /\bsession\b|not initialized/i.test(message)) return "not-run";
-  return undefined;
-}
-
-function hasSession(transport: unknown): boolean {
-  return isRecord(transport) && typeof transport["sessionId"] === "string";
+  const isRefused = isHttp && (statuses.includes(401) || (isUnknown && recordOf(transport).sessionId !== undefined));
+  const isNamed = (isUnknown || statuses.includes(400)) && /\bsession\b|not initialized/i.test(message);
+  return isRefused || isNamed ? "not-run" : undefined;
 }
 
 function statusesOf(error: unknown): readonly unknown[] {

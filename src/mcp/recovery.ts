@@ -23,7 +23,7 @@ export function createRecovery(reconnect: (error: unknown) => Promise<boolean>):
   };
   return {
     send: async (request) => {
-      if (recovering !== undefined) await recovering;
+      await recovering;
       const own = request();
       sent.add(own);
       try {

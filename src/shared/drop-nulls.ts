@@ -22,10 +22,8 @@ function partOf(properties: UnknownRecord, name: string): unknown {
 
 /** True if a schema certainly does not accept null. */
 function refusesNull(schema: unknown): boolean {
-  if (!isRecord(schema) || schema.nullable === true) return false;
-  const { type, enum: values, anyOf, oneOf } = schema;
-  if (type !== undefined) return !(Array.isArray(type) ? type : [type]).includes("null");
-  if (Array.isArray(values)) return !values.includes(null);
-  const branches = anyOf ?? oneOf;
-  return Array.isArray(branches) && branches.every(refusesNull);
+  if (!isRecord(schema)) return false;
+  const { type, anyOf } = schema;
+  if (type === undefined) return Array.isArray(anyOf) && anyOf.every(refusesNull);
+  return !(Array.isArray(type) ? type : [type]).includes("null");
 }

@@ -99,7 +99,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
       query: text,
       country: text,
       sort: { anyOf: [text, { type: "number" as const }] },
-      page: { enum: [1, 2] },
+      page: { type: "integer" as const, enum: [1, 2] },
       note: { type: ["string", "null"] },
       other: { anyOf: [text, { type: "null" as const }] },
       any: {},
