@@ -11,7 +11,7 @@ describe("compactMessages without a usable summary", () => {
     [
       "the summary is longer than the messages",
       text("z".repeat(40_000)),
-      "The summary is not shorter than the messages that it would replace.",
+      "The summary is not shorter than the messages it would replace.",
     ],
   ] as const)("leaves the requests unchanged and reports the cause if %s", async ([, message, why]) => {
     const { requests, playing, result } = start({ calls: 4, summary: () => message }, { when: 3_500, keep: 1_500 });

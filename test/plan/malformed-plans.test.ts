@@ -37,7 +37,7 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
   ["contains no JSON", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
   [
     "is an object without any plan fields",
-    /^The JSON object must have at least one of these fields of a plan: next_action, /,
+    /^The JSON object must have at least one of these fields: next_action, /,
     text('{"answer": 42}'),
   ],
   [

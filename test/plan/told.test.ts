@@ -200,7 +200,7 @@ it("withPlanner: ends the run with no-output if the answer has only tool calls",
     kind: "provider-error",
     error: {
       code: "no-output",
-      message: "The answer contains only tool calls, although no tools were offered. The answer must contain text.",
+      message: "The answer contains only tool calls, although there are no tools. It must contain text.",
     },
   });
 });

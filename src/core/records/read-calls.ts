@@ -25,7 +25,7 @@ import { sendApproval } from "./send-approval.ts";
 export type PendingCall = {
   /**
    * The key of this call in the `answers` option: the ids of the outer calls and this call's id, joined by "/". If the same
-   * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
+   * call waits again, the id ends with a number, as in `call_i0_0~2`. A call waits again, for example, if its tool has changed,
    * or if the call needs a result after it has waited for an approval.
    */
   readonly id: string;

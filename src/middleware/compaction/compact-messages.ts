@@ -399,7 +399,7 @@ async function compact(facts: SummaryFacts, settings: Settings): Promise<Compact
     const place = (index: number): number => (shown.filtered === undefined ? index : placeOf(facts, shown.filtered, index));
     const compaction = { summary: written.summary, count: place(cut.count), kept: cut.kept.map(place) };
     const freed = estimateShown(shown) - estimateMessages(toCompacted(facts.messages, compaction));
-    if (freed <= 0) return fail(toError("The summary is not shorter than the messages that it would replace."), spending);
+    if (freed <= 0) return fail(toError("The summary is not shorter than the messages it would replace."), spending);
     return { kind: "compacted", tokensBefore, tokensAfter: Math.max(0, tokensBefore - freed), spending, compaction };
   } catch (error) {
     return fail(toPlainError(error));

@@ -9,7 +9,7 @@ import { findAgent, namesOf, readSystem } from "./read-agent.ts";
 
 const ignored = {
   name: "ToolFailure",
-  message: "This handoff was ignored. Only the first handoff in a message is carried out.",
+  message: "Ignored: only the first handoff in a message is carried out.",
 };
 
 export interface HandoffRules {

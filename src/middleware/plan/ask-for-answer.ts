@@ -88,7 +88,7 @@ class AnswerDraft {
       type: "error",
       error: providerError(
         "no-output",
-        "The answer contains only tool calls, although no tools were offered. The answer must contain text.",
+        "The answer contains only tool calls, although there are no tools. It must contain text.",
       ),
     };
   }

@@ -175,7 +175,7 @@ function toOutput(record: unknown): unknown {
   if (!isRecord(record))
     return toolResult({
       success: false,
-      error: `Each record of the executor must be an object, but this one is ${describeValue(record)}.`,
+      error: `Each of the executor's records must be an object, but this is ${describeValue(record)}.`,
     });
   const { success = true, result = null, error } = record as ExecutedCommand;
   return success

@@ -55,12 +55,12 @@ it.for<[what: string, text: string, problem: RegExp]>([
   [
     "an object without any plan fields",
     '{"tool":"add"}',
-    /^The JSON object must have at least one of these fields of a plan: next_action, execution_commands, .*\.$/,
+    /^The JSON object must have at least one of these fields: next_action, execution_commands, .*\.$/,
   ],
   [
     "an object that holds a plan in a field",
     `{"plan":${plan}}`,
-    /^The JSON object must have at least one of these fields of a plan: next_action/,
+    /^The JSON object must have at least one of these fields: next_action/,
   ],
   ["an array", '["next_action"]', /^The answer contains no JSON object with a plan\.$/],
   ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],

@@ -210,7 +210,6 @@ export class PlanScanner {
 
 function wordFault(fault: { readonly thrown?: unknown } | undefined): string {
   if (fault === undefined) return "The answer contains no JSON object with a plan.";
-  if (fault.thrown === undefined)
-    return `The JSON object must have at least one of these fields of a plan: ${planFields.join(", ")}.`;
+  if (fault.thrown === undefined) return `The JSON object must have at least one of these fields: ${planFields.join(", ")}.`;
   return `The JSON of the plan is invalid: ${cutText(toPlainError(fault.thrown).message, 200)}.`;
 }

@@ -144,11 +144,11 @@ describe("createTeam", () => {
 
   it.for<[message: string, options: object]>([
     [
-      'Option "members" is undefined, but must be an object with at least one member by name, such as { researcher: { description, system } }.',
+      'Option "members" is undefined, but must be an object of members by name, such as { researcher: { description, system } }.',
       {},
     ],
     [
-      'Option "members" is an object, but must be an object with at least one member by name, such as { researcher: { description, system } }.',
+      'Option "members" is an object, but must be an object of members by name, such as { researcher: { description, system } }.',
       { members: {} },
     ],
     ['There is no option "member". Did you mean "members"?', { member: {} }],

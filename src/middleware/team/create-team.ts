@@ -122,7 +122,7 @@ const memberChecks: Checks<TeamMember> = {
 const teamChecks: Checks<TeamOptions> = {
   lead: { system: is.text, tools: ["an array of tools", Array.isArray] },
   members: [
-    "an object with at least one member by name, such as { researcher: { description, system } }",
+    "an object of members by name, such as { researcher: { description, system } }",
     (value) => isRecord(value) && Object.keys(value).length > 0,
     undefined,
     true,

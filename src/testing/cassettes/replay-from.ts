@@ -47,9 +47,7 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
       throw toThrown(moment.error);
     case "left":
       if (!moment.waiting)
-        throw new Error(
-          "The recording of this stream ends here because its reader stopped reading. Record it again.",
-        );
+        throw new Error("The recording of this stream ends here because its reader stopped reading. Record it again.");
       return wasCut ? new Promise<void>(() => {}) : untilFired(call.signal);
     default:
       return assertNever(moment);
