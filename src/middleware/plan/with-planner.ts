@@ -19,7 +19,7 @@ const noAnswer: ModelChunk = {
   type: "error",
   error: providerError(
     "no-output",
-    "The plan was to answer now, but the run's limits do not allow another request. Increase them.",
+    "The plan was to answer now, but the run's limits allow no other request. Raise them.",
   ),
 };
 
