@@ -226,8 +226,9 @@ function endTurns(turns: readonly ConversationTurn[], runId: string, from: numbe
 }
 
 /**
- * Returns the steered messages that are missing from the run's messages. The run gets them in order. It may have read a message from
- * its inbox without sending it to the model, for example before it was suspended or stopped.
+ * Returns the messages that were sent to the live run (`steered`) but are missing from its transcript. Compares them in order, because the
+ * run receives them in order. A message can be missing although the run has read it, for example if the run was stopped before it sent the
+ * message to the model.
  */
 export function findUnsent(steered: readonly UserMessage[] = [], own: readonly Message[]): readonly UserMessage[] {
   const sent = own.filter(({ role }) => role === "user");

@@ -108,7 +108,7 @@ export function continueLast(history: History): NextMessages {
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
   const earlier = messages.slice(0, -1);
-  // Trims the summary to the messages before the last one, because the last one may have been edited.
+  // Limits the summary (`handover`) to the messages before the last one, because the last one may have been edited.
   return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 

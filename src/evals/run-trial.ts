@@ -1,4 +1,4 @@
-// Runs one trial: creates its world, such as a database, runs the case, checks the result and writes the trial's files.
+// Runs one trial: sets up its world, such as a database, runs the case, checks the result and writes the trial's files.
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

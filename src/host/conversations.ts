@@ -60,8 +60,8 @@ export class Conversations {
 
   /**
    * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until the live
-   * run has ended, and until all earlier callers have had their turn. Returns "busy" if `waits` is false, or if `maxQueued` callers are
-   * already waiting.
+   * run has ended, and until all earlier callers have had their turn. Returns "busy" if a run is live and `waits` is false, or if
+   * `maxQueued` callers are already waiting.
    */
   async enter(id: string, { caller, waits, message }: Entering): Promise<Entered> {
     if (this.#isClosed) return { kind: "closed" };
@@ -244,7 +244,7 @@ class EndedLogs {
     this.#arm();
   }
 
-  /** Removes a resumed run's log from the ended logs. Does not call `drop`, because the resumed run uses the log. */
+  /** Removes a resumed run's log from the logs of ended runs. Does not call `drop`, because the resumed run uses the log. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;

@@ -75,7 +75,7 @@ function repair(placed: Placed): Placed {
   return { ...placed, messages, own: placed.own + messages.length - placed.messages.length };
 }
 
-/** Returns the history for the next run. `recovered` contains the last run's messages and facts if a crash cut that run off. */
+/** Returns the history for the next run. `recovered` contains the last run's messages and facts if a crash interrupted that run. */
 function toHistory({ messages, state }: StoredConversation, recovered: Recovered | undefined): History {
   const { lastRun } = state;
   const { handover, report, added } = recovered ?? { handover: handoverOf(state), report: lastRun ?? noHandover, added: [] };

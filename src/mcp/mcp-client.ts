@@ -147,7 +147,7 @@ export async function requestPage(client: McpClient, cursor: string | undefined)
   const request = { method: "tools/list", ...(params === undefined ? {} : { params }) };
   if (!isVersion2(client)) return hasRequest(client) ? client.request(request, anySchema) : client.listTools(params);
   try {
-    // "refresh" bypasses the cache of SDK version 2, which returns all pages of the list at once if there is no cursor.
+    // Without a cursor, version 2 of the SDK returns all pages at once, possibly from its cache. "refresh" bypasses that cache.
     return await client.listTools(params, { cacheMode: "refresh" });
   } catch (error) {
     if (!hasRequest(client) || !toPlainError(error).message.startsWith("Invalid result for tools/list")) throw error;

@@ -235,7 +235,7 @@ function pushThought(out: ModelChunk[], text: string): void {
   if (text !== "") out.push({ type: "reasoning-delta", text });
 }
 
-/** Reads a content part of Mistral's reasoning models: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
+/** Reads a content part from Mistral's reasoning models: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, { answer: { out }, text }: Reading): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") text.push(part.text);

@@ -83,7 +83,7 @@ export class Admin {
       const text = await response.text();
       if (response.ok) return text;
       throw new Error(
-        `Restate's admin API answered ${method} ${path} with the status ${response.status}: ${text.slice(0, 1_000)}`,
+        `Restate's admin API responded to ${method} ${path} with status ${response.status}: ${text.slice(0, 1_000)}`,
       );
     });
   }

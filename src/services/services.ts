@@ -149,7 +149,7 @@ export const services: readonly Service[] = [
   anthropic,
   // DashScope (Alibaba) requires a user message (github.com/langfuse/langfuse/issues/10513), and refuses a forced call while a Qwen model
   // thinks (github.com/cloudwego/eino/issues/994). The `enable_thinking` field turns thinking off. QwQ and Qwen3 Thinking always think, and
-  // their chat template writes the opening `<think>` tag, so that answers contain only the closing one
+  // their chat template writes the opening `<think>` tag, so answers contain only the closing one
   // (github.com/theroyallab/tabbyAPI/issues/309, github.com/vllm-project/vllm/issues/31045).
   {
     name: "dashscope",

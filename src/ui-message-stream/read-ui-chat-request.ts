@@ -116,7 +116,10 @@ function readAnswers(body: UnknownRecord, last: unknown): Pick<UIChatRequest, "c
   const parts = last === undefined ? [] : listOf(message?.parts).filter(isRecord);
   const given = [...parts.flatMap((part) => readApproval(part) ?? readResult(part) ?? []), ...readOwn(body.answers)];
   if (last !== undefined && given.length === 0)
-    throw new RequestError(400, "The last message is from the assistant, but contains no answers.");
+    throw new RequestError(
+      400,
+      "The last message is from the assistant, but has no decisions or results. Send a user message, or answer a waiting call.",
+    );
   const answers = Object.fromEntries(given.map(([id, answer]) => [toCallId(id, messageId), { ...answer, fromPage: true }]));
   return messageId === undefined || given.length === 0 ? { answers } : { continues: messageId, answers };
 }

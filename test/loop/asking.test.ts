@@ -74,7 +74,7 @@ describe("a call that waits for approval", () => {
     ]);
   });
 
-  it("keeps waiting in several resumed runs until a decision is passed", async () => {
+  it("keeps waiting in several resumed runs until it gets a decision", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);

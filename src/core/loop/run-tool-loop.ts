@@ -155,8 +155,8 @@ function undone({ past }: Run, ending: Ending): Ending {
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
-  // Middleware has already been asked about a planned ending. After a drain, it is asked only now, because it may end the run instead of
-  // suspending it.
+  // Middleware has already been asked whether a planned ending should stand. After a drain, it is asked here for the first time, because it
+  // may end the run instead of suspending it.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;

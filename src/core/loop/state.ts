@@ -271,7 +271,7 @@ export interface Again {
   readonly isCounted?: true | undefined;
 }
 
-/** Continues after an ending. The limit that was reached does not apply to the one additional iteration. */
+/** Lets a run that was about to end continue for one iteration, to which the limit that was reached does not apply. */
 export function applyAgain(state: State, { again, isCounted }: Again, { status }: Ending): void {
   const isLimited = status !== "completed";
   const isGranted = isLimited && isCounted !== true;

@@ -1,4 +1,4 @@
-// Performs one provider stream: collects its chunks in a draft, emits events, and returns the result.
+// Runs one provider stream: collects its chunks in a draft, emits events, and returns the result.
 
 import type { EventSink } from "../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, ModelChunk } from "../types/provider.ts";

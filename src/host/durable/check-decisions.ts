@@ -39,7 +39,7 @@ export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting
   return [...calls, ...others];
 }
 
-/** Returns the message that sends a decision to its call, or undefined if no call is waiting for it. */
+/** Returns the message that delivers a decision to its call, or undefined if no call is waiting for it. */
 export async function toDecided({ tools, ...run }: PendingRun, callId: string, decision: Given): Promise<RunMessage | undefined> {
   // Accepts an id without its suffix, such as `#2`, because the tool that asked for the result does not know the suffix.
   const isMeant = (one: Waiting): boolean =>

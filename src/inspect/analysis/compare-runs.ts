@@ -98,7 +98,7 @@ function compareRequests(
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // Each step overwrites the messages of the step before it, so the walk advances only when the next request is needed.
+  // Iterating over a run's requests reuses one array of messages, so the iterator advances only when the next request is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {

@@ -84,7 +84,7 @@ interface CompactionState {
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
-    // Runs after `handoffs`, because an agent's filter counts the transcript's messages as they were before any summary.
+    // Runs after `handoffs`, because an agent's history filter expects the positions that messages had before any summary.
     after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);

@@ -17,10 +17,7 @@ interface IterationSettings extends PlanSettings {
 /** The error that replaces the answer if the run's limits allow no more requests. The run then ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
-  error: providerError(
-    "no-output",
-    "The plan was to answer now, but the run's limits allow no other request. Raise them.",
-  ),
+  error: providerError("no-output", "The plan was to answer now, but the run's limits allow no other request. Raise them."),
 };
 
 /** Requests a plan, then the answer. After `maxRounds` plans with tool calls, requests only the answer. */

@@ -70,7 +70,8 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // Ends the stream if a chunk cannot be recorded. Without an end event, a replay of this recording fails as incomplete.
+      // If a chunk cannot be recorded, closes the stream without writing an end event, so that a replay of this recording fails as
+      // incomplete.
       this.#close();
       dropIterator(this.#iterator);
       throw error;

@@ -130,7 +130,7 @@ describe("the inspect page's transcript entries", () => {
     expect(argsOf("later")).toEqual(['Arguments="The arguments had a problem: later."']);
   });
 
-  it("place the entries of nested runs after the outer call", async () => {
+  it("follow the outer call if they belong to its nested runs", async () => {
     const { entries } = treeOfText(await nestedLog());
     const inner = namesOf(entries).filter((name) => name.startsWith("i0/tool/0/"));
     expect(inner.slice(0, 5)).toEqual([
