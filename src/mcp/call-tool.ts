@@ -196,10 +196,12 @@ function describeFailure(error: unknown): string {
 
 /** Sends the call once more if the server has refused it because the session is lost or the access token is no longer valid. */
 async function sendAgain(target: McpCallTarget, params: McpCallParams, context: ToolContext): Promise<unknown> {
+  // Reads the connection now, because another call may have replaced it when this one fails.
+  const { transport } = target.client;
   try {
     return await send(target, params, context);
   } catch (error) {
-    const lost = findLostSession(error, target.client);
+    const lost = findLostSession(error, transport);
     if (lost === undefined || context.signal.aborted) throw error;
     const isBack = await target.recovery.recover(error, context.signal);
     if (!isBack || lost === "may-have-run" || context.signal.aborted) throw error;
@@ -233,7 +235,7 @@ async function sendOnce({ client, tool }: McpCallTarget, params: McpCallParams, 
  * without a reason (github.com/modelcontextprotocol/rust-sdk/issues/733), and some servers answer 400. A call may have run if its
  * connection was closed before the answer.
  */
-function findLostSession(error: unknown, { transport }: McpClient): "not-run" | "may-have-run" | undefined {
+function findLostSession(error: unknown, transport: unknown): "not-run" | "may-have-run" | undefined {
   const { message } = toPlainError(error);
   // The SDK throws "Unauthorized" if it could not get a new token (github.com/openclaw/openclaw/issues/98377).
   if (/^(not connected|unauthorized)\b/i.test(message)) return "not-run";

@@ -26,11 +26,7 @@ export function createRecovery(reconnect: (error: unknown) => Promise<boolean>):
       await recovering;
       const own = request();
       sent.add(own);
-      try {
-        return await own;
-      } finally {
-        sent.delete(own);
-      }
+      return own.finally(() => sent.delete(own));
     },
     recover: (error, signal) => {
       recovering ??= recover(error, signal).finally(() => (recovering = undefined));

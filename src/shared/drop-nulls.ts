@@ -1,4 +1,5 @@
-import { isRecord, type UnknownRecord } from "./guards.ts";
+import { isRecord } from "./guards.ts";
+import { listOf } from "./plain-error.ts";
 
 /**
  * Returns a copy of arguments without the null values of optional properties whose schemas do not accept null. Models send null for
@@ -9,15 +10,10 @@ export function dropNulls(args: unknown, schema: unknown): unknown {
   const { properties, required, items } = schema;
   if (Array.isArray(args)) return args.map((one: unknown) => dropNulls(one, items));
   if (!isRecord(args) || !isRecord(properties)) return args;
-  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
   const kept = Object.entries(args).filter(
-    ([name, value]) => value !== null || needed.includes(name) || !refusesNull(partOf(properties, name)),
+    ([name, value]) => value !== null || listOf(required).includes(name) || !refusesNull(properties[name]),
   );
-  return Object.fromEntries(kept.map(([name, value]) => [name, dropNulls(value, partOf(properties, name))]));
-}
-
-function partOf(properties: UnknownRecord, name: string): unknown {
-  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return Object.fromEntries(kept.map(([name, value]) => [name, dropNulls(value, properties[name])]));
 }
 
 /** True if a schema certainly does not accept null. */
@@ -25,5 +21,5 @@ function refusesNull(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   const { type, anyOf } = schema;
   if (type === undefined) return Array.isArray(anyOf) && anyOf.every(refusesNull);
-  return !(Array.isArray(type) ? type : [type]).includes("null");
+  return ![type].flat().includes("null");
 }
