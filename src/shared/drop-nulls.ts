@@ -18,8 +18,5 @@ export function dropNulls(args: unknown, schema: unknown): unknown {
 
 /** True if a schema certainly does not accept null. */
 function refusesNull(schema: unknown): boolean {
-  if (!isRecord(schema)) return false;
-  const { type, anyOf } = schema;
-  if (type === undefined) return Array.isArray(anyOf) && anyOf.every(refusesNull);
-  return ![type].flat().includes("null");
+  return isRecord(schema) && schema.type !== undefined && ![schema.type].flat().includes("null");
 }
