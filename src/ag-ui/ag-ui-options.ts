@@ -24,10 +24,10 @@ export interface AGUIOptions {
   /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * AG-UI has no event that removes text from a page. If true, the stream holds back the output of an attempt while a wrapping provider,
-   * such as `withFallback`, may still discard the attempt. If false, the stream sends output immediately. The output of a discarded attempt
-   * then stays visible, and a `CUSTOM` event named `attempt-discarded` follows. Output from `withRetry`, and from the last provider in
-   * `withFallback`, is never discarded, so the stream always sends it immediately. Default true.
+   * AG-UI has no event that removes text from a page. If true, the stream holds back an attempt's output while a wrapping provider, such as
+   * `withFallback`, may still discard it. If false, the stream sends output immediately. The output of a discarded attempt then stays
+   * visible, and a `CUSTOM` event named `attempt-discarded` follows. Output from `withRetry`, and from the last provider in `withFallback`,
+   * is never discarded, so the stream always sends it immediately. Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**

@@ -34,7 +34,7 @@ export class NestedRuns {
   }
 
   /**
-   * True if the call has a suspended nested run. Such a call ends as `interrupted`, and continues when the outermost run is
+   * True if the call has a suspended nested run. The call then ends as `interrupted`, and continues when the outermost run is
    * resumed.
    */
   isSuspended(callId: string): boolean {
@@ -73,7 +73,7 @@ export class NestedRuns {
   }
 
   /**
-   * True if the page gets the events of nested runs. A version 0.0 page gets only the status of each nested run, in `CUSTOM`
+   * True if the page receives the events of nested runs. A version 0.0 page receives only the status of each nested run, in `CUSTOM`
    * events.
    */
   get #isShown(): boolean {

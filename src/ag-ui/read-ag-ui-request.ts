@@ -48,7 +48,7 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * call that is not waiting.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
- * "unknown-option" if an option is invalid. Also throws "invalid-option" if other code has read the body and not kept it.
+ * "unknown-option" if an option is invalid. Also throws "invalid-option" if other code has already consumed the body without keeping it.
  *
  * @example
  * const { threadId, runId, message, answers } = await readAGUIRequest(request, { maxFiles: 3 });

@@ -37,8 +37,8 @@ export interface AGUIToolCall {
 
 /**
  * Converts a stored conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if `status`
- * is undefined. The new messages of a live run are not included, because the page gets them from the stream. First check that the
- * user may see the conversation, because the page gets the whole conversation, except for provider metadata and files in tool
+ * is undefined. The new messages of a live run are not included, because the page receives them from the stream. First check that the
+ * user may see the conversation, because the page receives the whole conversation, except for provider metadata and files in tool
  * results.
  *
  * @example

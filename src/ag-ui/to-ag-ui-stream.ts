@@ -76,7 +76,7 @@ interface PlacedEvent {
 
 /**
  * A position in a run: the number of complete events, and the number of characters in the current text. Text fragments are not
- * counted as events, because a slow reader gets several fragments joined into one.
+ * counted as events, because a slow reader receives several fragments joined into one.
  */
 interface Place {
   readonly events: number;
@@ -85,9 +85,7 @@ interface Place {
 
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
-/**
- * Adds to each event an id that contains the event's position in the run. Omits the events that a reconnecting page has already received.
- */
+/** Gives each event an id that contains its position in the run. Omits the events that a reconnecting page has already received. */
 class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry<AGUIEvent>) => boolean;

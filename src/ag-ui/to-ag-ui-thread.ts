@@ -57,7 +57,7 @@ export type AGUIThreadPart =
 /**
  * Converts a conversation's state to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
  * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation,
- * because the page gets the whole conversation, except for provider metadata.
+ * because the page receives the whole conversation, except for provider metadata.
  *
  * @example
  * const answer = Response.json(toAGUIThread(await host.status(threadId)));

@@ -55,7 +55,7 @@ interface FileForms {
 
 /**
  * Creates the file converters. `urls` are the URL patterns that the model accepts. Media types are not checked here, so the model's
- * package may still reject a file for its media type.
+ * package may still reject a file because of its media type.
  */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";

@@ -388,7 +388,7 @@ function fail(error: unknown, reading: Reading): void {
   if (isEmptyEvent(error) || (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast)) return;
   const found = toModelError(error);
   answer.failed = true;
-  // Some packages report a body without events as a stream that was cut off.
+  // Some packages report a body without events as an interrupted stream.
   const isLost = found.code === "stream-ended-early" && lacksStream(reading);
   answer.out.push({ type: "error", error: isLost ? noStreamError(reading.answerType) : found });
 }

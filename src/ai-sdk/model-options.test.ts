@@ -11,7 +11,7 @@ const model: AiSdkLanguageModel = {
 };
 
 describe("aiSdkModel", () => {
-  it("has the provider and model id of the AI SDK model by default", () => {
+  it("uses the provider and model id of the AI SDK model by default", () => {
     expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat", quirks: {} });
     const provider = aiSdkModel({ model });
     expect(provider).toEqual({ id: "mock.chat", model: "m", stream: expect.any(Function) });

@@ -36,7 +36,7 @@ interface MetadataContent {
  * Reads a message's original parts from its provider metadata. Returns undefined if the message must be rebuilt from its text and calls.
  *
  * All parts must come from this service and model, because a signature is valid only for the model that created it. The parts must also
- * have the same text and calls as the message. Text or calls differ if the message was edited, if a call got a different id, or if a
+ * have the same text and calls as the message. Text or calls differ if the message was edited, if a call was given a different id, or if a
  * continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {

@@ -26,7 +26,7 @@ import { blockMedia, createMessageConverter, joinMessages } from "./messages-bod
 import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";
 
-/** Reads messages into a draft. Includes content that only one model accepts, such as thinking signatures, only if there is an `owner`. */
+/** Reads messages into a draft. Omits content that only one model accepts, such as thinking signatures, unless there is an `owner`. */
 function readAnthropicMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: MetadataReader | undefined): void {
   for (const message of messages) {
     const blocks = readGivenBlocks(message);
@@ -172,7 +172,7 @@ export interface AnthropicMessage {
   content: AnthropicBlock[];
 }
 
-/** A content block of the Messages API. Blocks that the service made and that are sent back unchanged may have other types. */
+/** A content block of the Messages API. Blocks that the service created, which are sent back unchanged, may have other types. */
 export type AnthropicBlock =
   | AnthropicContent
   | { type: "tool_use"; id: string; name: string; input: unknown }

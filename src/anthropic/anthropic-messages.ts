@@ -26,13 +26,13 @@ import {
  * is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
  * The blocks of a finished message become `provider-metadata` chunks. The next request sends these blocks back to the same model
- * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
+ * unchanged: thinking with its signature, calls to tools that the server runs and their results, and blocks of unknown types. If the
  * message was edited or goes to another model, only its text and calls are sent.
  *
  * With the `compaction` option, the service replaces old messages with a summary if the run has `compactMessages`. The summary is not part
  * of the text. The summary is sent back with its message, and the service then ignores everything before the summary. Requests still
- * contain the old messages, because another model does not get the summary and needs these messages. The usage includes the summary's
- * tokens.
+ * contain the old messages, because a different model does not receive the summary and needs these messages. The usage includes the
+ * summary's tokens.
  *
  * The `seed` setting is not sent, because the API has no field for it.
  *
@@ -67,7 +67,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   };
   return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
     const report = reportTo(out);
-    // The request as sent. Another one may be refused before it.
+    // Describes the latest version of the request, because the service may have refused earlier ones.
     let sent = { dropsUnfit, hidesDisplay, reasoned: request.messages };
     const send = async (signal: AbortSignal): Promise<unknown> => {
       // Uses `Date.now()` because Anthropic's containers expire at a wall-clock time, and `call.clock` may start at any number.
@@ -108,7 +108,7 @@ function toHeaders(
   };
 }
 
-/** Converts a whole message to the events of a stream. */
+/** Converts a whole message to stream events. */
 function toMessageEvents(message: unknown): readonly UnknownRecord[] | undefined {
   if (recordOf(message).type !== "message") return undefined;
   return [{ type: "message_start", message }, { type: "message_stop" }];

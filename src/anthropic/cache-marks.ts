@@ -8,7 +8,7 @@ import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts
 /** The maximum number of marks that the server accepts in a request. */
 const maxMarks = 4;
 
-/** A message of the request. `parts` are the run's messages that were joined into it. */
+/** A message in the request. `parts` are the run's messages that were joined into it. */
 export interface JoinedMessage {
   readonly message: WireMessage;
   /** The run's messages that this message was made from. Empty for a message that the adapter adds itself. */

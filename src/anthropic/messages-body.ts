@@ -308,7 +308,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
  * with a forced call. With a thinking budget, the service would reject these results, so the request is sent without `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // Skips user messages and blank messages. Blank messages are never sent.
+  // Skips user messages, and blank messages, which are never sent.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;

@@ -170,7 +170,7 @@ function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean
   return true;
 }
 
-/** Ends a call. If code running on the server made the call, its arguments have arrived complete in `fields.input`, not in deltas. */
+/** Ends a call. If code running on the server made the call, its complete arguments are in `fields.input`, not in deltas. */
 function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolean): void {
   if (call.text === "" && isRecord(input) && Object.keys(input).length > 0) call.complete(JSON.stringify(input));
   call.end(endArguments(call.text, cut));

@@ -128,7 +128,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
   /**
    * Controls how the model thinks. If the model refuses the type, the adapter replaces or omits it, and reports this in a
    * `request-adjusted` event. Default: the model's default. If a model writes its notes between tool calls as thinking, the default also
-   * has `display: "summarized"`, because the notes would otherwise be empty.
+   * sets `display: "summarized"`, because the notes would otherwise be empty.
    */
   readonly thinking?: AnthropicThinking | undefined;
   /**
@@ -137,10 +137,10 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
-   * Set to true to let the service replace old messages with a summary, if the run has `compactMessages`. Default false.
-   * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep
-   * this option set as long as a conversation contains a summary that the service made. The service starts a summary only at 50,000
-   * input tokens or more, and only with some models: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+   * Set to true to let the service replace old messages with a summary, if the run has `compactMessages`. Default false. `instructions`
+   * replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep this option set as long
+   * as a conversation contains a summary that the service made. The service creates a summary only at 50,000 input tokens or more, and only
+   * with some models: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
    */
   readonly compaction?: boolean | { readonly instructions?: string | undefined } | undefined;
   /** The names of beta features for the `anthropic-beta` header, in addition to those in the client's default headers. Default none. */

@@ -21,7 +21,7 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
  * Returns the blocks to send back, or undefined if the message must be rebuilt from its text and calls.
  *
  * All blocks must come from this service and model, because a signature is valid only for the model that created it. The blocks must also
- * have the same text and calls as the message. Text or calls differ if the message was edited, if a call got a different id, or if a
+ * have the same text and calls as the message. Text or calls differ if the message was edited, if a call was given a different id, or if a
  * continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WireBlock[] | undefined {

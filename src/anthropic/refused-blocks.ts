@@ -150,7 +150,7 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
  * Removes what the service refuses after a server-side fallback. The answer then contains the first model's blocks, the `fallback` block,
  * and the second model's blocks. The service refuses the first model's calls that were not answered in the same message, and their results
  * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
- * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). The thinking is then removed too, because two models made it.
+ * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). The thinking is then removed too, because it comes from two models.
  */
 function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): readonly WireMessage[] {
   let declined: readonly string[] = [];

@@ -42,7 +42,7 @@ const inspectedBytes = 8_192;
 /**
  * Creates a source for `createResultCache` that lets the model read the text files below the folder `root`. **The model can read
  * every file below the root**, including hidden files such as `.env`, unless `accepts` refuses them. Only regular files are read.
- * Links are followed if they lead to a place below the root. Hard links are treated like ordinary files.
+ * Symbolic links are followed if their target is below the root. Hard links are treated like ordinary files.
  *
  * A file's id is the name of the root and the path below it, for example "data/logs/app.log". Reading a folder's id lists its entries.
  * Files are read in ranges, and a range is kept in memory only while it is in use.

@@ -38,7 +38,7 @@ it("createResultCache: shortens the preview of a single long line", async () => 
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("createResultCache: stores no results from its read_part tool", async () => {
+it("createResultCache: does not store results from its read_part tool", async () => {
   const cache = createResultCache({ threshold: 0 });
   expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "read_part" })]).toEqual([0, "x"]);
 });

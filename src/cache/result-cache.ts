@@ -63,7 +63,7 @@ const maxPreviewLength = 600;
  * result is deleted.
  *
  * Anyone with a result's id can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store
- * between caches only if secret ids are enough protection.
+ * between caches only if secret ids provide enough protection.
  *
  * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, or if the
  * store fails. `processResults` then reports the error, and the model gets the whole result.

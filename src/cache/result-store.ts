@@ -108,8 +108,8 @@ interface LimitedStoreSettings {
 }
 
 /**
- * The store is listed again only when the results written since the previous listing amount to 1/4 of the known ones, because listing is
- * slow.
+ * The store is listed again only when the results written since the previous listing amount to a quarter of the known results, because
+ * listing is slow.
  */
 const listedShare = 4;
 

@@ -154,7 +154,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   }
 }
 
-/** The number of levels of depth that cost a node one extra step, because the library copies a node's path for each of its children. */
+/** The number of depth levels that add one step to a node's cost, because the library copies a node's path for each of its children. */
 const depthPerStep = 8;
 
 /**

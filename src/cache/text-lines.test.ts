@@ -133,7 +133,7 @@ describe("linesOfRanges", () => {
     ]);
   });
 
-  it("stops at the end of text that was cut off during the read", async () => {
+  it("stops at the end of text that was truncated during the read", async () => {
     const { lines } = inRanges(numbered(100), 200);
     const ranged: RangedText = { bytes: 1e9, version: "1", read: async () => new Uint8Array(0), close: () => {} };
     const cut = linesOfRanges(ranged, { known: { blocks: [], isComplete: false }, signal: new AbortController().signal });

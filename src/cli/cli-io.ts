@@ -27,7 +27,7 @@ export interface CliIO {
    * is aborted.
    */
   stopSignal(): AbortSignal;
-  /** From now on, calls `take` for each uncaught error. Such an error then no longer ends the process. */
+  /** Calls `take` for each later uncaught error. These errors then no longer end the process. */
   catchErrors?(take: (error: unknown) => void): void;
 }
 

@@ -70,7 +70,7 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   return all;
 }
 
-/** True for an evaluation, even if it lacks a part, so that an error can name that part. */
+/** True for an evaluation, even an incomplete one, so that an error can name the missing part. */
 function isEvaluation(value: unknown): value is Evaluation {
   return isRecord(value) && "cases" in value && [value["run"], value["check"]].some((part) => typeof part === "function");
 }

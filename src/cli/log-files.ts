@@ -12,8 +12,8 @@ import { pathToFileURL } from "node:url";
 export interface FoundLog {
   readonly path: string;
   /**
-   * The log's name on the page: its file name. If two logs have the same file name, the second one gets its path relative to the working
-   * directory.
+   * The log's name on the page: its file name. If two logs have the same file name, the second one is named by its path relative to the
+   * working directory.
    */
   readonly name: string;
   readonly kind: "log" | "journal";

@@ -28,8 +28,8 @@ export async function waitABit({ clock, until, signal }: Waiting): Promise<boole
 }
 
 /**
- * Locks the conversation. If another run holds the lock, waits for it. Callers in this process get the lock in the order in which
- * they requested it. Rejects with LoopError "conversation-busy" when the time is up or the signal is aborted.
+ * Locks the conversation. If another run holds the lock, waits for it. Callers in this process acquire the lock in the order in which they
+ * requested it. Rejects with LoopError "conversation-busy" when the time is up or the signal is aborted.
  */
 export async function lockConversation({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   const leave = await linesOf(store).take(id, "lock", waiting);

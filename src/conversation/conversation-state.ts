@@ -284,7 +284,7 @@ export function usageOf(state: ConversationState): ConversationUsage {
   return toUsage(addReport(handoverOf(state), state.lastRun ?? noHandover), state.runs);
 }
 
-/** Returns a conversation's journals. Adds the journal of the last run, which is missing in states that an earlier version stored. */
+/** Returns a conversation's journals. Adds the journal of the last run, which is missing from states that an earlier version stored. */
 export function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
   return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }

@@ -63,8 +63,7 @@ export interface StoredRun extends RunReport {
   /** Identifies the run's events, which exist only in the memory of its process. Only for a run host. */
   readonly epoch?: string | undefined;
   /**
-   * All messages that a run host accepted for steering the run, in order. A resumed run gets those that are missing from its
-   * journal.
+   * All messages that a run host accepted for steering the run, in order. A resumed run receives those that are missing from its journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
 }

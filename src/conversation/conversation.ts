@@ -60,8 +60,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
    * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws, the
-   * conversation tries again after a later run. Default: `store.removeJournal` if `journal` is set, so that only journals outside of
-   * the store are kept.
+   * conversation tries again after a later run. Default: `store.removeJournal` if `journal` is set, so only journals outside the store are
+   * kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**
@@ -180,7 +180,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    */
   cancel(): Promise<void>;
   /**
-   * Deletes the conversation from the store, with the journals of its runs that the store holds. Deletes journals elsewhere only if
+   * Deletes the conversation from the store, along with its runs' journals in that store. Deletes journals elsewhere only if
    * the `removeJournal` option is set. Resolves to "unknown" if the conversation does not exist. Rejects with LoopError
    * "conversation-busy" while a run is live.
    */

@@ -341,7 +341,8 @@ class StoredChat {
   }
 
   /**
-   * Makes other callers wait until a run that is being stopped has ended. `hasLeft` returns true if the reader has left the run's stream.
+   * Makes other callers wait until a run that is being stopped has ended. `hasLeft` returns true if the reader has stopped reading the
+   * run's stream.
    */
   #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
     const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();

@@ -1,5 +1,5 @@
 // Stores each conversation in a journal file, with one record per change. The journal code locks the file, adds checksums, and removes a
-// record that a crash cut off.
+// record left incomplete by a crash.
 
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";

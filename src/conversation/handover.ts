@@ -153,7 +153,7 @@ function hasChecked({ status, reason }: EndedStatus): boolean {
 
 /**
  * Returns the position of the first message that is removed from the conversation if an input check refuses the next run. Earlier
- * unanswered messages from the user stay if they passed the checks of their run. `added` is the number of new messages.
+ * unanswered messages from the user stay if they passed their run's checks. `added` is the number of new messages.
  */
 export function findOwn(messages: readonly Message[], added: number, last: EndedStatus | undefined): number {
   const isChecked = last === undefined || hasChecked(last);

@@ -19,7 +19,7 @@ interface Line {
    * immediately.
    */
   isStopping: () => boolean;
-  /** Resolves when every caller in the line has left it. */
+  /** Resolves when every caller has left the line. */
   left: Promise<unknown>;
   count: number;
 }

@@ -170,7 +170,7 @@ function allOf({ messages, undelivered = [] }: History): readonly Message[] {
   return [...messages, ...undelivered];
 }
 
-/** Places a message that the last run did not get. That run gets it if it continues; otherwise, the next run begins with it. */
+/** Places a message that the last run did not receive. That run receives it if it continues; otherwise, the next run begins with it. */
 function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
   if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
   const own = findOwn(messages, undelivered.length, last);
@@ -203,7 +203,7 @@ const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
 const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-idle", "first-chunk", "stream-too-long"]);
 
 /**
- * True if the message's run failed after a call, so that there is no answer to replace. The calls must not run twice: after an error, a
+ * True if the message's run failed after a call, so there is no answer to replace. The calls must not run twice: after an error, a
  * page offers a "try again" button, and `useChat` then requests a new answer.
  */
 function hasBroken(history: History, found: Found): boolean {
@@ -220,7 +220,7 @@ function isReplaced({ last }: History, again: PageMessage["again"]): boolean {
   return last !== undefined && typeof again === "string" && isEarlierRun(again, last.runId);
 }
 
-/** Matches ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` give to a user message without its own id. */
+/** Matches ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` assign to user messages that have no id. */
 const placePattern = /^(?:history-|.*:message-)(\d{1,9})$/s;
 
 function findMessage(messages: readonly Message[], id: string): Found | undefined {

@@ -1,4 +1,4 @@
-// Defines loops whose runs any worker can execute, stop and show. Each run is a DBOS workflow.
+// Defines loops whose runs any worker can execute, stop and display. Each run is a DBOS workflow.
 
 import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
 import type { Json } from "../core/index.ts";
@@ -33,7 +33,7 @@ const definers = /* @__PURE__ */ definersOf((fields) => define(fields));
 export const defineDurableLoop: Definers["defineDurableLoop"] = definers.defineDurableLoop;
 
 /**
- * Defines a host for a web page's conversations. Their runs survive their workers. Any worker can serve the page, even if a different
+ * Defines a host for a web page's conversations, whose runs survive their workers. Any worker can serve the page, even if a different
  * worker is executing the run. Each run is a run of a durable loop, so define the host in each worker, before `launchWorker`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if the fields are invalid, or if the process already has a loop with this

@@ -24,7 +24,7 @@ export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>):
 /** The key of the lock that a process holds during launch, when it may create or convert tables. */
 const launchLock = 7_233_410_002;
 
-/** How often a process tries to get the launch lock, and how long it keeps trying, in milliseconds. */
+/** How often a process tries to acquire the launch lock, and how long it keeps trying, in milliseconds. */
 const tryAgainMs = 50;
 const tryForMs = 60_000;
 

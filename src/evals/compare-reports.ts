@@ -49,7 +49,7 @@ export interface ComparedCase {
 export interface EvalComparison {
   /** The evaluation's name. */
   readonly name: string;
-  /** True if significantly more cases got worse than better (p < 0.05), or if the pass rate dropped by more than `maxDrop`. */
+  /** True if significantly more cases are worse than better (p < 0.05), or if the pass rate dropped by more than `maxDrop`. */
   readonly isWorse: boolean;
   /** Why the second report is worse. */
   readonly reason?: string | undefined;

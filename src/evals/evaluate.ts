@@ -19,7 +19,7 @@ type EndReason = EvalReport["ended"];
  * Runs an evaluation and returns its report. Trials of different cases are interleaved, and up to `limits.concurrency` trials run at the
  * same time. `options` override the evaluation's options.
  *
- * A trial is a run, or whatever the `run` function does, in a fresh world. With `trial.options`, each run has a journal, a log and a
+ * A trial is a run, or whatever the `run` function does, in a fresh environment. With `trial.options`, each run has a journal, a log and a
  * recording of the model. Failed trials keep these files, in a folder for each trial.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option", with disk errors, and with an Error while another evaluation with this name
@@ -88,7 +88,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
-  // Counts an earlier trial of unknown cost as the most expensive one so far, instead of ending the evaluation.
+  // Assumes that an earlier trial of unknown cost cost as much as the most expensive one so far, instead of ending the evaluation.
   for (const report of earlier) budget.spend(report, true);
   const resumed = plans.reduce((sum, { reports }) => sum + reports.length, 0);
 

@@ -1,4 +1,4 @@
-// Defines the parts that a user writes: cases, how to run one, and how to check its result.
+// Defines the parts of an evaluation that users write: the cases, how to run a case, and how to check its result.
 
 import type { Clock, Json, LoopOptions } from "../core/index.ts";
 import { quote } from "../shared/texts.ts";
@@ -92,11 +92,11 @@ export interface EvalOptions {
   readonly keep?: "failed" | "all" | undefined;
   /** The ids of the cases to run. Default: all. */
   readonly only?: readonly string[] | undefined;
-  /** The name of a model, which `run` gets as `trial.model`. */
+  /** The name of a model, which `run` receives as `trial.model`. */
   readonly model?: string | undefined;
   /**
-   * Replays kept trials: their recordings replace the model at no cost, while tools and checks run in a fresh world. With `true`, replays
-   * the trials that the last evaluation kept.
+   * Replays kept trials: their recordings replace the model at no cost, while tools and checks run in a fresh environment. With `true`,
+   * replays the trials that the last evaluation kept.
    */
   readonly replay?: true | EvalReplay | undefined;
   /**
@@ -141,26 +141,26 @@ export interface EvalProgress {
 
 /**
  * An evaluation: cases, how to run one, and how to check the result. `Result` is what `run` returns: the result of a run, a stream, or any
- * value. If it has a `result` promise, as a stream does, the checks get the promise's value.
+ * value. If it has a `result` promise, as a stream does, the checks receive the promise's value.
  */
 export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, World = unknown> extends EvalOptions {
   /** Names the evaluation in reports and folders. */
   readonly name: string;
   readonly cases: readonly Case[] | (() => readonly Case[] | PromiseLike<readonly Case[]>);
-  /** Creates a fresh world for a trial, such as a database. Default: none. */
+  /** Sets up a fresh environment (`World`) for a trial, such as a database. Default: none. */
   setup?(item: Case): World | PromiseLike<World>;
   run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
   check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
   /**
-   * True to also check a trial whose last run got no answer from the service, for example because a script simulates an outage.
+   * True to also check a trial whose last run received no answer from the service, for example because a script simulates an outage.
    * Default false: such a trial is an error, because it says nothing about the agent.
    */
   readonly checkOutages?: boolean | undefined;
-  /** Removes the world. Called after each trial that has one, even after an error. */
+  /** Cleans up the environment. Called after each trial that has one, even after an error. */
   teardown?(world: World): void | PromiseLike<void>;
 }
 
-/** The value that the checks get: the value of the `result` promise if there is one, as in a stream, otherwise the returned value. */
+/** The value that the checks receive: the value of the `result` promise if there is one, as in a stream, otherwise the returned value. */
 export type Ended<Result> = Awaited<Result> extends { readonly result: PromiseLike<infer Value> } ? Value : Awaited<Result>;
 
 /** A check's result in a report. */

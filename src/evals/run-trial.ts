@@ -54,7 +54,7 @@ export interface TrialPorts {
   readonly signal: AbortSignal;
   /**
    * Called as soon as a run of the trial has spent something. `brokeOff` is true if the request failed or was stopped before the service
-   * reported its usage, so that its cost cannot be computed.
+   * reported its usage, so its cost cannot be computed.
    */
   onSpent(spent: Spent, brokeOff: boolean): void;
 }
@@ -125,7 +125,7 @@ class Watch {
     this.missing ??= `The replay cannot continue: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. Evaluate the case again, or continue with the model with --from i${this.iteration} (the option replay.from). ${difference}`;
   };
 
-  /** Wraps a provider, and notes the question that it gets. */
+  /** Wraps a provider, and notes the question that it receives. */
   readonly listen = (provider: Provider): Provider =>
     wrapAny(provider, (request, call) => {
       this.question ??= questionOf(request);
@@ -286,14 +286,14 @@ async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
 }
 
-/** Returns a trial's status and checks. A trial with an error has no checks, so that its scores do not count in any mean. */
+/** Returns a trial's status and checks. A trial with an error has no checks, so its scores do not count toward any mean. */
 function outcomeOf({ checks, error }: Judged): Pick<TrialReport, "status" | "error" | "checks"> {
   if (error !== undefined) return { status: "error", error, checks: [] };
   return { status: checks.every(({ pass }) => pass) ? "passed" : "failed", checks };
 }
 
 interface Judged {
-  /** The value that the checks got. */
+  /** The value that the checks received. */
   readonly result?: unknown;
   readonly checks: TrialReport["checks"];
   readonly error?: string | undefined;

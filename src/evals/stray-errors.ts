@@ -13,7 +13,7 @@ export interface StrayTarget {
 const active = new Set<StrayTarget>();
 let found: AsyncLocalStorage<StrayTarget> | undefined;
 
-/** Enables `findStray`. Makes promises slower. */
+/** Enables `findStray`, but slows down promises. */
 export function traceTrials(): void {
   found ??= new AsyncLocalStorage();
 }

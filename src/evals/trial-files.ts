@@ -22,7 +22,7 @@ export const reportPage = "report.html";
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 
 /**
- * Returns a readable file name. Ids that are not valid file names, or whose file names could collide, get a hash at the end. So do ids with
+ * Returns a readable file name. Ids that are not valid file names, or whose file names could collide, end with a hash. So do ids with
  * a trailing dot, which Windows would drop.
  */
 export function fileNameOf(id: string): string {
@@ -135,7 +135,7 @@ export class EvalFiles {
     return ended;
   }
 
-  /** Writes the report and its HTML page. `render` gets the page's folder. */
+  /** Writes the report and its HTML page. `render` receives the page's folder. */
   async write(report: EvalReport, render: (folder: string) => string): Promise<void> {
     await mkdir(this.#root, { recursive: true });
     await writeWhole(join(this.#root, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`);
@@ -211,7 +211,7 @@ function readLine(text: string, of: string): readonly TrialReport[] {
   return isRecord(line) && line["of"] === of && isTrialReport(line["report"]) ? [line["report"]] : [];
 }
 
-/** Creates the report for a trial that was cut off when its process died. Its spending is unknown. */
+/** Creates the report for a trial that was interrupted when its process died. Its spending is unknown. */
 function cutOff(caseId: string, number: number): TrialReport {
   const error = "The process died during the trial.";
   const facts = { id: `${caseId}/${number}`, case: caseId, number, status: "error", error, checks: [], endings: [] } as const;

@@ -238,7 +238,9 @@ interface Reading {
   /** True while the service runs code. The code's result and more text then follow, even after a finish reason. */
   runsCode: boolean;
   token: string;
-  /** The findings of the service for the answer, such as web pages. The last chunk with a field has all of it. */
+  /**
+   * The sources that the service found for the answer, such as web pages. The last chunk that contains a field contains its complete value.
+   */
   readonly found: { [field: string]: Json };
 }
 

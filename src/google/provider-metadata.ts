@@ -16,8 +16,8 @@ export function toMetadataItems(parts: readonly WirePart[], found: { readonly [f
 /**
  * Returns the parts to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All parts must come from this service and model, because a signature is only valid where it was made. The parts must also have
- * the same text and calls as the message. Text or calls differ if the message was edited, or if a continuation was cut off.
+ * All parts must come from this service and model, because a signature is valid only for the model that created it. The parts must also
+ * have the same text and calls as the message. Text or calls differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(message: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(message.providerMetadata, reader)?.filter(

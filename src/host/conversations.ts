@@ -208,9 +208,7 @@ function toEntered(turn: RunTurn | undefined): Entered {
   return turn === undefined ? { kind: "closed" } : { kind: "entered", turn };
 }
 
-/**
- * True if a log contains the event with the id `from`, and a reader that continues after this event gets more events or an error.
- */
+/** True if a log contains the event with the id `from`, and a reader that continues after this event receives more events or an error. */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

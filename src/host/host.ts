@@ -171,7 +171,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async #enterOrSteer(id: string, given: ReadStart): Promise<Extract<Entered, { readonly kind: "entered" }> | StartAnswer> {
     const { whenBusy = this.#settings.whenBusy, message } = given;
     for (;;) {
-      // Checks first whether the live run already answers this message, because the call then need not wait for the run to end.
+      // Checks first whether the live run already answers this message, because the call then does not have to wait for the run to end.
       const live = this.#findRepeated(id, message);
       if (live !== undefined) {
         if (await live.opened.promise) return { kind: "started", repeated: true, ...toHostedRun(live) };
@@ -200,7 +200,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
 
   /**
    * Reserves the conversation for a resume. Tries again if the call to `start` that had reserved it is refused, for example because calls
-   * are waiting. Otherwise, the decisions about these calls would get the answer "busy".
+   * are waiting. Otherwise, the decisions about these calls would be answered with "busy".
    */
   async #enterToResume(id: string, waits: boolean): Promise<Entered> {
     for (;;) {

@@ -17,7 +17,7 @@ interface Reading extends Pick<JoinOptions, "from" | "signal"> {
 
 /**
  * Reads the log of a run to its end. If the run is live, waits for new events until the run ends or is suspended. If the run is
- * resumed later, this reader gets no new events.
+ * resumed later, this reader receives no new events.
  */
 export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undefined> {
   readonly runId: string;

@@ -20,7 +20,7 @@ import type { ReadStart } from "./start-options.ts";
 export interface RunPlan extends ExecutionPlan {
   /** How the conversation changes when the run begins. */
   readonly changed: Changed;
-  /** True if the message is a repetition, so that no new turn begins. Default false. */
+  /** True if the message is a repetition, so no new turn begins. Default false. */
   readonly isRepeated?: boolean | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function planStart(
   if (calls.length > 0 && whenSuspended !== "deny") return { kind: "waiting", runId, calls, error: waitingError(id, calls) };
   turn.number = runs + 1;
   turn.runId = `${id}/${turn.number}`;
-  // A run that was cut off without records may have left calls without results, so its messages are repaired.
+  // A run that was interrupted before it recorded anything may have left calls without results, so its messages are repaired.
   const repaired = isCut && given.messages === undefined ? repair(placed) : placed;
   const { epoch } = turn.log;
   const listsJournals = journals.removeJournal !== undefined;
@@ -91,7 +91,7 @@ function toHistory({ messages, state }: StoredConversation, recovered: Recovered
 
 /**
  * Plans the answer to a message that the conversation already contains. The message's run continues, or is read again from its journal, so
- * that a web page whose connection broke gets the answer.
+ * that a web page whose connection broke receives the answer.
  */
 async function planRepeated(
   journals: Journals,
@@ -103,7 +103,7 @@ async function planRepeated(
   if (!isLast || lastRun === undefined) return repeated;
   const inspection = await inspectJournal(journals.journal(lastRun.runId)).catch(unlessMissing);
   const isRecorded = inspection !== undefined && inspection.status !== "not-started";
-  // An ended run without records cannot be read again, because a new execution would start it from the beginning.
+  // A run that has ended but has no records cannot be read again, because a new execution would start it from the beginning.
   if (!isRecorded && lastRun.status !== "running") return repeated;
   const loop = reopenable.has(lastRun.status) ? { ...given.loop, resume: "retry-last" as const } : given.loop;
   return { ...(await planReading(journals, { turn, loop, lastRun }, stored)), isRepeated: true };
@@ -145,7 +145,7 @@ async function planReading(
   turn.runId = runId;
   const journal = journals.journal(runId);
   const inspecting = inspectJournal(journal);
-  // The journal of a run that was cut off may be missing. The conversation still contains the run's first messages.
+  // An interrupted run's journal may be missing. The conversation still contains the run's first messages.
   const inspection = await (status === "running" ? inspecting.catch(unlessMissing) : inspecting);
   const messages = status === "running" ? stored.messages.slice(0, start) : (inspection?.initialMessages ?? []);
   turn.isReplay = !mayGoOn(statusOf(status, inspection), loop);

@@ -33,7 +33,7 @@ export interface HostedEvent<T extends AnyTool = AnyTool> {
 export interface HostedStream<T extends AnyTool = AnyTool> extends AsyncIterable<HostedEvent<T>> {
   readonly runId: string;
   /**
-   * True if this process does not know the event id that was passed as `from`. The reader then gets all events from the start of
+   * True if this process does not know the event id that was passed as `from`. The reader then receives all events from the start of
    * the run, so a web page must clear what it shows.
    */
   readonly restarted: boolean;
@@ -43,7 +43,7 @@ export interface HostedStream<T extends AnyTool = AnyTool> extends AsyncIterable
 
 /** The options for joining a run. */
 export interface JoinOptions {
-  /** The id of the last event that the reader has. Default: the reader gets all events from the start of the run. */
+  /** The id of the last event that the reader has. Default: the reader receives all events from the start of the run. */
   readonly from?: string | undefined;
   /** When this signal aborts, the reader leaves the run, and the stream of events ends without an error. */
   readonly signal?: AbortSignal | undefined;
@@ -234,8 +234,8 @@ export interface HostedStatus extends ConversationUsage {
   /** Why the last run ended or is suspended. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
   /**
-   * True if the run is live in this process. If this is false and the status is "running", the run is live in another process, or
-   * a crash has cut it off.
+   * True if the run is live in this process. If this is false and the status is "running", the run is live in another process, or was
+   * interrupted by a crash.
    */
   readonly isLive: boolean;
   /** The number of calls to `start` and `resume` in this process that are waiting for the live run to end. */
@@ -264,7 +264,7 @@ export interface RunHost {
     options: StartOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
   ): Promise<StartAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
-   * Continues the last run from its journal if the run is suspended or was cut off by a crash. With `resume: "retry-last"`, also
+   * Continues the last run from its journal if the run is suspended or was interrupted by a crash. With `resume: "retry-last"`, also
    * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects in the same cases as `start`, and also with
    * LoopError "unknown-decision" if an answer names no waiting call.
    */

@@ -119,7 +119,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The event most recently created for a reader. Other readers at the same position get the same object. */
+/** The event most recently created for a reader. Other readers at the same position receive the same object. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;
@@ -163,7 +163,7 @@ export class RunLog {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
 
-  /** True if the last start or resume of the run rejected with an error. The log then gets no more events. */
+  /** True if the last start or resume of the run rejected with an error. The log then receives no more events. */
   get isBroken(): boolean {
     return this.#failure !== undefined;
   }

@@ -1,4 +1,4 @@
-// The `turnwright/inspect` entry point: writes a run's log, reads it, shows and exports it, and reruns it from an iteration.
+// The `turnwright/inspect` entry point: writes, reads, displays and exports run logs, and repeats runs from a chosen iteration.
 
 export { toChromeTrace } from "./exports/chrome-trace.ts";
 export { toMarkdown } from "./exports/markdown.ts";

@@ -58,7 +58,7 @@ export interface ForeignTool {
   readonly description: unknown;
   /** The schema of the arguments. Undefined if only the model's provider knows it. */
   readonly schema: ForeignSchema | undefined;
-  /** True if the tool parses its arguments itself. `execute` then gets the model's arguments, not the output of the schema. */
+  /** True if the tool parses its arguments itself. `execute` then receives the model's arguments, not the output of the schema. */
   readonly parses: boolean;
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;

@@ -122,10 +122,10 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
  * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the tool's fields. None of these
  * packages is loaded.
  *
- * The model gets the tool's schema, which also validates the arguments. The tool gets the call's abort signal. The tool's results and
- * errors, including images and files, become the results and errors of the call. The tool's approval setting becomes the `needsApproval`
- * trait. Fields in `overrides` replace fields of the tool. AI SDK tools have no name, so pass a name in `overrides`. A call to an AI SDK
- * tool without `execute` waits for an outside result.
+ * The tool's schema is sent to the model and also validates the arguments. The tool receives the call's abort signal. The tool's results
+ * and errors, including images and files, become the results and errors of the call. The tool's approval setting becomes the
+ * `needsApproval` trait. Fields in `overrides` replace fields of the tool. AI SDK tools have no name, so pass a name in `overrides`. A call
+ * to an AI SDK tool without `execute` waits for an outside result.
  *
  * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its provider.
  * Throws LoopError "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.

@@ -11,8 +11,8 @@ import { writeWhole } from "./named-files.ts";
  * Creates a blob store for `withBlobs` that keeps each blob in a file. The folder is created if it does not exist. Several runs and
  * processes may use the same folder. Only the owner of a file can read it.
  *
- * The text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with errors from the
- * disk. Throws LoopError "invalid-option" if `folder` is not a path.
+ * The text is on disk when `put` resolves. After a crash, a file is complete or absent. The methods reject with file system errors. Throws
+ * LoopError "invalid-option" if `folder` is not a path.
  *
  * @example
  * const journal = withBlobs(fileJournal("runs/order-7.jsonl"), { store: fileBlobStore("runs/blobs") });

@@ -22,11 +22,11 @@ export interface FileJournal extends Journal {
  * the same call with the same file. Recorded steps do not run again. The file is opened when the run begins, and closed when the
  * run ends. The file's folder is created if it does not exist.
  *
- * Each line of the file is a JSON record with a checksum. Only the file's owner can read it. If a crash cut off the last
- * line, this incomplete line is passed to `onTornLine` and then removed.
+ * Each line of the file is a JSON record with a checksum. Only the file's owner can read it. If a crash left the last line incomplete, that
+ * line is passed to `onTornLine` and then removed.
  *
- * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors from
- * the disk, and with one of these LoopErrors:
+ * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with file system errors,
+ * and with one of these LoopErrors:
  *
  * - "journal-refused" if the file cannot be used safely
  * - "journal-damaged", with the line or the key, if the file was changed

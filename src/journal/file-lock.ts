@@ -153,7 +153,7 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
     const before = await findHolder(await readAll(file), claim);
     // Checks before writing the claim, because a refused writer's claim would otherwise hold the lock once the current holder exits.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it does not count as a claim.
+    // The previous line may be incomplete because the disk was full. The `;` makes that line invalid, so that it does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);

@@ -197,7 +197,7 @@ export interface JournalSession {
 }
 
 /**
- * Opens, locks and reads a journal file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
+ * Opens, locks and reads a journal file for one run. Rejects with file system errors, or with LoopError "journal-refused",
  * "journal-locked" or "journal-damaged". If `openJournal` rejects, the file is closed and unlocked.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {

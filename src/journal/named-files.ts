@@ -1,4 +1,4 @@
-// Names store files, and writes them so that a crash never leaves an incomplete file.
+// Chooses the names of a store's files, and writes the files so that a crash never leaves an incomplete one.
 
 import { createHash, randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";

@@ -2,9 +2,9 @@ import { invalidOption, isRecord } from "../core/kit.ts";
 import { enableJournals, type Journal, LoopError } from "../core/index.ts";
 
 /**
- * Creates a journal that replays a recorded run. Repeat the call to `runToolLoop` with this journal: the run sends no request, runs
- * no tool, writes nothing, and ends as recorded. A run that was suspended and never resumed ends as suspended. Listeners get all
- * events with `replayed: true`.
+ * Creates a journal that replays a recorded run. Repeat the call to `runToolLoop` with this journal: the run sends no request, runs no
+ * tool, writes nothing, and ends as recorded. A run that was suspended and never resumed ends as suspended. Listeners receive all events
+ * with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete". In that case, the recorded run had not ended, or it
  * had different messages, middleware or limits. A journal file is opened read-only, so another process may write to it during the

@@ -81,7 +81,7 @@ function check(
   const standard = toStandardSchema(schema, made.judge);
   const { value } = validation;
   const checked = validateArgs(standard, value);
-  // The type of null is also "object".
+  // `typeof null` is also "object".
   const mayFit = "issues" in checked && isRecord(value) && Object.values(value).some((one) => typeof one === "object");
   return mayFit ? validateArgs(standard, dropNulls(value, schema)) : checked;
 }

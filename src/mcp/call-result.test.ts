@@ -165,7 +165,7 @@ describe("toToolResult", () => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });
 
-  it("returns _meta of an MCP result as metadata", () => {
+  it("returns the _meta field of an MCP result as metadata", () => {
     expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
     expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();
     expect(read({ content: [], isError: true, _meta: { a: 1 } }).metadata).toEqual({ a: 1 });

@@ -18,7 +18,7 @@ import { type McpCallParams, type McpClient, type McpProgress, type McpTool, sen
  * text. Text that only repeats the structured content is omitted.
  *
  * With `isError`, the result is a failure, whose message contains the text and the structured content, and whose content is the images and
- * files. `_meta` becomes the `metadata` of the result, which only listeners get.
+ * files. `_meta` becomes the `metadata` of the result, which only listeners receive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -40,7 +40,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
 
 /**
  * Replaces the bytes of images and files in structured content. FastMCP copies all content into the structured content, and the model would
- * also get each image as text (github.com/anthropics/claude-code/issues/70280).
+ * also receive each image as text (github.com/anthropics/claude-code/issues/70280).
  */
 function withoutBytes(structuredContent: unknown, media: readonly ContentPart[]): unknown {
   const bytes = new Set<unknown>(media.map((part) => (part.type === "text" || part.data === "" ? undefined : part.data)));
@@ -165,7 +165,7 @@ const openPages =
   "The user must first open a page, for example to log in. Tell the user the address, and call the tool again afterwards.";
 
 /**
- * The code of the error with which a server requires the user to open a URL first
+ * The error code that a server sends if the user must open a URL first
  * (modelcontextprotocol.io/specification/2025-11-25/client/elicitation).
  */
 const urlRequired = -32_042;

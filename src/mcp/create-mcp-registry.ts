@@ -49,7 +49,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 /** The maximum time that a call waits for the list of tools, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** How long after a tool result a report of changed tools may arrive, in milliseconds. The two may use different connections. */
+/** The maximum delay between a tool result and a report of changed tools, in milliseconds. The two may use different connections. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});

@@ -1,4 +1,4 @@
-// Reconnects a client whose session is lost.
+// Reconnects a client whose session has been lost.
 
 /** The maximum time that a reconnection waits for other calls to end, in milliseconds. */
 const maxWaitMs = 5_000;

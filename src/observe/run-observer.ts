@@ -70,7 +70,7 @@ export interface RunObserver {
   /** Called when a tool call starts a nested run. Returns the function that creates that run's observer. */
   nest(call: Pick<ToolContext, "callId" | "name">): StartObserving;
   /**
-   * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was sent.
+   * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was emitted.
    * `isNew` is false if everything in the run was replayed.
    */
   close(failure: { readonly error: unknown } | undefined, isNew: boolean): void;
@@ -79,7 +79,7 @@ export interface RunObserver {
 export interface StreamObserver {
   /** Called for each operation on the stream: opening it, reading a chunk, closing it. Must call `step` and return its result. */
   run<Value>(step: () => Value): Value;
-  /** Called with a chunk before the loop gets it. Return true to be called with the next chunk too. */
+  /** Called with a chunk before the loop receives it. Return true to be called with the next chunk too. */
   onChunk?(chunk: ModelChunk): boolean;
 }
 

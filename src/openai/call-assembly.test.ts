@@ -204,7 +204,7 @@ describe("openaiChat with tool calls in the stream", () => {
     expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
   });
 
-  it("yields an error if a completed call gets more arguments", () => {
+  it("yields an error if a completed call receives more arguments", () => {
     const chunks = assemble(['0 a f {"n":1}', "1 b g {", '0 - - ,"m":2}']);
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });

@@ -243,7 +243,7 @@ describe("openaiChat with a stream of chunks", () => {
     expect([reader.finished, linesOf(out)]).toEqual([true, called]);
   });
 
-  it("yields an error and no finish chunk if a completed call gets more arguments", () => {
+  it("yields an error and no finish chunk if a completed call receives more arguments", () => {
     const second = choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: "{" } }] });
     const late = choice({
       tool_calls: [

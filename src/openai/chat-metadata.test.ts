@@ -204,7 +204,7 @@ describe("openaiChat: provider metadata", () => {
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
-    "has no effect if the metadata is the malformed item %j",
+    "has no effect if it is the malformed item %j",
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,

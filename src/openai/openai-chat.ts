@@ -32,8 +32,8 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
  * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks. The
- * provider reads reasoning from every field that servers use for it, and sends reasoning back to models that require it, or if
- * `echoReasoning` is set.
+ * provider reads reasoning from every field that servers use for it, and sends reasoning back if the model requires it or `echoReasoning`
+ * is set.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

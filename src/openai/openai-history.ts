@@ -42,21 +42,21 @@ export interface ToOpenAIOptions extends OpenAIHistoryOptions {
   readonly system?: string | undefined;
 }
 
-/** A message of the Chat Completions API. It can be assigned to `ChatCompletionMessageParam` from the `openai` package. */
+/** A message in the Chat Completions API. It can be assigned to `ChatCompletionMessageParam` from the `openai` package. */
 export type OpenAIMessage =
   | { role: "system"; content: string }
   | { role: "user"; content: string | OpenAIMessagePart[] }
   | { role: "assistant"; content: string | null; tool_calls?: OpenAIMessageCall[] }
   | { role: "tool"; tool_call_id: string; content: string };
 
-/** A part of a user message of the Chat Completions API. */
+/** A part of a user message in the Chat Completions API. */
 export type OpenAIMessagePart =
   | { type: "text"; text: string }
   | { type: "image_url"; image_url: { url: string } }
   | { type: "input_audio"; input_audio: { data: string; format: "wav" | "mp3" } }
   | { type: "file"; file: { filename: string; file_data: string } };
 
-/** A tool call of the Chat Completions API. `arguments` is JSON text. */
+/** A tool call in the Chat Completions API. `arguments` is JSON text. */
 export interface OpenAIMessageCall {
   id: string;
   type: "function";

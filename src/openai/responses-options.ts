@@ -79,7 +79,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
    * The run's tools that the model calls with plain text instead of JSON. Each key is a tool's name, and each value is the format of the
-   * text. Such a tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
+   * text. Such a tool receives `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /**
@@ -88,8 +88,8 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
-   * Set to true to let the service search the tools with the `deferred` trait. All tools are then sent, but the model gets the
-   * parameters of a deferred tool only after a search has found it. Only for gpt-5.4 and later models. Default false.
+   * Set to true to let the service search the tools with the `deferred` trait. All tools are then sent, but the model sees the parameters
+   * of a deferred tool only after a search has found it. Only for gpt-5.4 and later models. Default false.
    */
   readonly toolSearch?: boolean | undefined;
   /**

@@ -56,7 +56,7 @@ export function explainLoss(tail: EventTail, out: ModelChunk[], hints: Connectio
   };
 }
 
-/** Describes how to mend the address and the key of an OpenAI client. */
+/** Describes how to fix the address and the key of an OpenAI client. */
 export function describeClient(client: object, address: string): ConnectionHints {
   const key = "The OpenAI client takes its key from `apiKey`, or else from the environment variable OPENAI_API_KEY.";
   return { address: describeBaseURL(client, address), key };

@@ -1,4 +1,4 @@
-// Defines loops whose runs any worker can execute, stop and show. Each run is a Restate workflow.
+// Defines loops whose runs any worker can execute, stop and display. Each run is a Restate workflow.
 
 import { invalidOption } from "../core/kit.ts";
 import type { Json } from "../core/index.ts";
@@ -53,7 +53,7 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   const { store } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
-    // "." and ".." cannot be in a URL, so no run has such an id and none is looked up.
+    // A URL path cannot contain the segments "." and "..", so no run has such an id and none is looked up.
     const head = id === "." || id === ".." ? null : await store.peek(id);
     return head?.loop === loop ? head : undefined;
   };

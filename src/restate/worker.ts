@@ -129,7 +129,7 @@ const lookMs = 200;
 /** After this many checks, a worker reads the messages of all its runs, because an earlier check's answer may have been lost. */
 const fullLooks = 50;
 
-/** The first wait between two reads by a polling reader, in milliseconds. The wait grows while nothing changes. */
+/** The initial delay between two reads by a polling reader, in milliseconds. The delay grows while nothing changes. */
 const firstWaitMs = 30;
 const waitGrowth = 1.4;
 const maxWaitMs = 500;

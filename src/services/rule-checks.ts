@@ -1,4 +1,4 @@
-// Helpers for rules. Most return the message of a refusal, or undefined for a valid request.
+// Helpers for rules. Most return a refusal message, or undefined for a valid request.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

@@ -58,7 +58,7 @@ export interface Quirks {
   readonly emptyText?: string | undefined;
   /** True if a request must not have both a schema for the answer and tools. The schema is then put into the system text. */
   readonly separatesSchema?: true | undefined;
-  /** The `extra_content` that an assistant message's first call gets, unless the service sent its own. */
+  /** The `extra_content` to add to the first call in an assistant message, unless the service sent its own. */
   readonly firstCallExtra?: Json | undefined;
   /**
    * How a request forces a call to one tool. "single": it contains only this tool, and the choice "required". Default: the choice is an

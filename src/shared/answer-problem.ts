@@ -15,7 +15,7 @@ export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromP
 /** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result is valid, or is checked later. */
 export type CheckResult = (name: string, result: unknown) => PromiseLike<readonly Issue[] | undefined>;
 
-/** Why an answer is not valid, and the issues that its schema found. */
+/** Why an answer is not valid, and the issues that its schema reported. */
 type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**

@@ -3,7 +3,7 @@ import { listOf } from "./plain-error.ts";
 
 /**
  * Returns a copy of arguments without the null values of optional properties whose schemas do not accept null. Models send null for
- * properties that they would leave out (github.com/danny-avila/LibreChat/pull/11905).
+ * properties that they mean to omit (github.com/danny-avila/LibreChat/pull/11905).
  */
 export function dropNulls(args: unknown, schema: unknown): unknown {
   if (!isRecord(schema)) return args;

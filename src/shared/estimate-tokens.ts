@@ -1,4 +1,4 @@
-// Estimates how many tokens a string has.
+// Estimates the number of tokens in a string.
 
 /** The approximate size of a token, in UTF-8 bytes. */
 export const bytesPerToken = 4;

@@ -30,7 +30,7 @@ interface EventRow<Field extends string = string> {
   readonly facts?: readonly Field[];
   /** True for an event that is one of many fragments. A replay may send different fragments, or none. */
   readonly isPiece?: true;
-  /** True for an event meant for the server's logs. Web pages get it only if the program asks for it. */
+  /** True for an event meant for the server's logs. It is sent to web pages only if the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;

@@ -12,8 +12,8 @@ export interface AnswerSource {
 
 /**
  * Lists the web pages that the messages cite, each URL once, in order. Reads the provider metadata of assistant messages: the citations of
- * Anthropic, the annotations of OpenAI's two APIs and OpenRouter, the search results of Perplexity, the grounding of Gemini, and the sources
- * of AI SDK models. Ignores URLs that are not http or https, because a page may show them as links.
+ * Anthropic, the annotations of OpenAI's two APIs and OpenRouter, the search results of Perplexity, the grounding of Gemini, and the
+ * sources of AI SDK models. Ignores URLs that are not http or https, because a page may show them as links.
  *
  * @example
  * const result = await runToolLoop({ provider, messages });

@@ -83,7 +83,7 @@ describe("redactJson", () => {
     expect(JSON.stringify(redactJson(deep))).toBe('[[[[[[[["…"]]]]]]]]');
   });
 
-  it("keeps fewer than 500 values in all", () => {
+  it("keeps fewer than 500 values in total", () => {
     const row: Json = Array.from({ length: 50 }, () => 1);
     const shown = JSON.stringify(redactJson(Array.from({ length: 50 }, () => row)));
     expect(shown.match(/1/g)?.length).toBeLessThan(500);

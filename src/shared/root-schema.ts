@@ -7,7 +7,7 @@ import { describeValue, quote } from "./texts.ts";
  * The arguments of a call are always an object.
  */
 export function findRootProblem(schema: JsonSchema): string {
-  // Returns early for most schemas, which then need no search.
+  // Returns early for most schemas, which need no search.
   if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
   return findNodeProblem(schema, schema, new Map()) ?? "";
 }

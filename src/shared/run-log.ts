@@ -16,7 +16,7 @@ export interface RunLog {
   readonly source: "log" | "journal";
   /** The outermost runs, in the order in which they started. Nested runs are in the calls that contain them. */
   readonly runs: readonly LoggedRun[];
-  /** True if the last line was cut off, for example by a crash. The line is ignored. */
+  /** True if the last line is incomplete, for example after a crash. The line is ignored. */
   readonly isTorn: boolean;
 }
 
@@ -64,8 +64,8 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
 type IterationEndField = "status" | "provider" | "model" | "finish" | "usage" | "costUSD" | "durationMs";
 
 /**
- * One stream and its calls. If a crash cut off a stream, another stream with the same number follows. `provider` and `model` name the ones
- * that answered, and `durationMs` is the stream's duration, without its calls.
+ * One stream and its calls. If a crash interrupted a stream, another stream with the same number follows. `provider` and `model` name the
+ * ones that answered, and `durationMs` is the stream's duration, without its calls.
  */
 export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], IterationEndField> {
   /** The number of the iteration, counted from 0. */

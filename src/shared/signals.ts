@@ -44,9 +44,9 @@ export interface FollowingSignal {
 }
 
 /**
- * Returns a signal that aborts with the first of the given signals. SDKs get it instead of the caller's signal, because some of them never
- * remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and which would make a long-lived signal keep part of each
- * derived signal in memory.
+ * Returns a signal that aborts with the first of the given signals. SDKs receive it instead of the caller's signal, because some of them
+ * never remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and which would make a long-lived signal keep part
+ * of each derived signal in memory.
  */
 export function followSignal(...given: readonly (AbortSignal | undefined)[]): FollowingSignal {
   const own = new AbortController();

@@ -24,7 +24,7 @@ function nested(levels: number): unknown {
 const tooDeep = "a cyclic value, or more than 1,000 levels";
 
 describe("toJson", () => {
-  it("returns the same as a JSON round trip for any value that JSON can represent", () => {
+  it("gives the same result as a JSON round trip for any value that JSON can represent", () => {
     const anything = fc.anything({
       withDate: true,
       withMap: true,

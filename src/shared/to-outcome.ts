@@ -221,7 +221,7 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   const { kind, call } = outcome;
   if (kind === "completed") return outcome.data;
   if (kind === "deferred") return { status: "awaiting_result" };
-  // Cuts the name, because a model may write a very long one that each later request would repeat.
+  // Truncates the name, because a model may write a very long one that each later request would repeat.
   const name = cutText(call.name, 64);
   if (kind === "blocked") {
     const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";

@@ -41,7 +41,7 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Removes the cached view. Must be called after every change to `messages`, except after a new message was added at the end. */
+/** Removes the cached view. Must be called after every change to `messages`, except when a new message is added at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }

@@ -93,7 +93,7 @@ function playing(name: string, messages: readonly MockMessage[], tally: Tally): 
 
 function noting(name: string, tally: Tally): Tool {
   const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
-  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Otherwise, its result would depend on where it was cut off.
+  // With `replay: "safe"`, a resumed run repeats an interrupted call. Otherwise, the run's result would depend on where it was interrupted.
   return defineTool<{ readonly n: number }>({
     name,
     description: name,

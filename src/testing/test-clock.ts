@@ -9,7 +9,7 @@ export interface TestClock extends Clock {
   readonly pending: number;
   /** Runs all pending work that does not wait for a timer or the network. The time does not change. */
   flush(): Promise<void>;
-  /** Advances the time by `ms` milliseconds. Fires every timer that becomes due, including timers that are set meanwhile. */
+  /** Advances the time by `ms` milliseconds. Fires every timer that becomes due, including timers that are set in the meantime. */
   advance(ms: number): Promise<void>;
   /** Advances the time from timer to timer, until no timer is left. Timers set to `Infinity` do not fire. */
   runAll(): Promise<void>;
@@ -41,7 +41,7 @@ async function drain(): Promise<void> {
 /**
  * Creates a clock that starts at `startMs` (milliseconds, default 0). Only its methods advance the time.
  *
- * `advance` and `runAll` run all microtasks and queued tasks before each timer, so that a timer set meanwhile fires in the right
+ * `advance` and `runAll` run all microtasks and queued tasks before each timer, so that a timer set in the meantime fires in the right
  * order. Both reject if a timer throws, and after 100,000 timers.
  *
  * @example

@@ -8,9 +8,7 @@ type RunEnd = LoopEvents["run-end"];
 /** Fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
-/**
- * Returns the last chunks of an ended run's message. The metadata precedes an `error` chunk, because the page stops reading there.
- */
+/** Returns the last chunks of a finished run's message. The metadata precedes an `error` chunk, because the page stops reading there. */
 export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
   const { status, reason } = end;
   const messageMetadata = toMetadata(end, options);

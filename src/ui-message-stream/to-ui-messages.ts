@@ -78,10 +78,10 @@ export interface UIHistory<Version extends UIVersion = UIVersion> {
 }
 
 /**
- * Converts a transcript to `useChat` messages, for a page that loads an old conversation. All assistant messages up to the
- * next user message become one message. Messages that the loop wrote in the user role are shown as user messages. Provider
- * metadata and files in tool results are omitted, but cited web pages become parts of type "source-url". A waiting call has the state "input-available", because the page gets the request
- * for a decision from the run's stream.
+ * Converts a transcript to `useChat` messages, for a page that loads an old conversation. All assistant messages up to the next user
+ * message become one message. Messages that the loop wrote in the user role are shown as user messages. Provider metadata and files in tool
+ * results are omitted, but cited web pages become parts of type "source-url". A waiting call has the state "input-available", because the
+ * page receives the request for a decision from the run's stream.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *

@@ -271,7 +271,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     if (question !== undefined) this.#writeQuestion(call, { ...question, questionId: this.toId(id), isLive: false, fromPage });
   }
 
-  /** Shows that something is waiting for an answer. The page gets the facts only if it may answer. */
+  /** Shows that something is waiting for an answer. The facts are sent to the page only if it may answer. */
   #writeWait({ id, what = "", facts = null, schema, fromPage }: WaitingCall, call: PageCall | undefined): void {
     if (fromPage !== true) return;
     const waitId = this.toId(id);

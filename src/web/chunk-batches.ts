@@ -64,7 +64,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Reads events on demand. Cancelling the stream closes the event source. */
+/** Reads events on demand. Canceling the stream closes the event source. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {

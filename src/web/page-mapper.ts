@@ -15,7 +15,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Maps events to entries for both values of the `from` option. Each page gets only some of the entries. */
+/** Maps events to entries for both values of the `from` option. Each page receives only some of the entries. */
 export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements EventMapper<Entry<Chunk>> {
   /** The chunks of the current event. `PageRun` adds to the same array. */
   protected readonly out: Entry<Chunk>[] = [];
@@ -79,7 +79,7 @@ export abstract class PageMapper<Chunk, Run extends PageRun<Chunk>> implements E
   }
 }
 
-/** Returns a filter for one value of the `from` option. The filter keeps the entries that a page with this value gets. */
+/** Returns a filter for one value of the `from` option. The filter keeps the entries that a page with this value receives. */
 export function audienceOf({ from }: { readonly from?: "start" | "live" | undefined }): (entry: Entry<unknown>) => boolean {
   const skipped = from === "live" ? "recalled" : "again";
   return ({ audience }) => audience !== skipped;

@@ -6,12 +6,12 @@ import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
 import { mayBeDiscarded } from "./page-values.ts";
 
 /**
- * The pages that get a chunk. A "recalled" chunk is not sent to pages with `from: "live"`, because they already show it. An "again" chunk
- * is sent only to them.
+ * The pages that receive a chunk. A "recalled" chunk is not sent to pages with `from: "live"`, because they already show it. An "again"
+ * chunk is sent only to them.
  */
 export type Audience = "all" | "recalled" | "again";
 
-/** A chunk, with the pages that get it. Its position in a stream does not depend on the `from` option. */
+/** A chunk, with the pages that receive it. Its position in a stream does not depend on the `from` option. */
 export interface Entry<Chunk> {
   readonly chunk: Chunk;
   readonly audience: Audience;
@@ -421,7 +421,9 @@ export abstract class PageRun<Chunk> {
     this.#discardCalls(hold, attempt === undefined);
   }
 
-  /** Restores the text parts from before an attempt that was held back. Ends the open text, unless the page removes it or never got it. */
+  /**
+   * Restores the text parts from before an attempt that was held back. Ends the open text, unless the page removes it or never received it.
+   */
   #takeBack(hold: Hold<Chunk> | undefined): void {
     const isRecalled = hold?.isRecalled === true;
     if (hold !== undefined && !isRecalled) this.#texts = hold.texts;

@@ -77,7 +77,7 @@ export function toPlain(value: unknown): Json {
 export type UIFailure =
   /** The run ended with status "error", "timeout" or "empty-response". */
   | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
-  /** A call did not complete. `result` is the result that the model gets. */
+  /** A call did not complete. `result` is the result that the model receives. */
   | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
   /** The event source threw `error`, or ended before the run did. */
   | { readonly kind: "thrown"; readonly error: unknown };

@@ -164,7 +164,7 @@ export interface NodeResponse {
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Returns a stream that creates lines on demand. Cancelling it closes the source of the chunks. */
+/** Returns a stream that creates lines on demand. Canceling it closes the source of the chunks. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let rest: Uint8Array = new Uint8Array();

@@ -31,7 +31,7 @@ async function runUntilKilled(page: PageAgent, kill: () => Promise<void>): Promi
 }
 
 it.each(versions)(
-  "an AG-UI %s client gets the whole run from another process after the first server is killed",
+  "an AG-UI %s client receives the whole run from another process after the first server is killed",
   async (version) => {
     const folder = mkdtempSync(join(tmpdir(), "ag-ui-"));
     const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, version);

@@ -27,7 +27,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
   });
 
 describe.each(versions)("an AG-UI %s client", (version) => {
-  it("gets the rest of the run after an approval, without repeated text", async () => {
+  it("receives the rest of the run after an approval, without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
     expect(textOf(page.messages)).toBe("One moment.Paying.");
@@ -74,7 +74,7 @@ describe.each(versions)("an AG-UI %s client", (version) => {
     expect(messages.flatMap((one) => (one.role === "user" ? [one.content] : []))).toEqual(["Buy tea.", "And now?"]);
   });
 
-  it("gets the same messages if its page is reloaded after any event", async () => {
+  it("ends up with the same messages if its page is reloaded after any event", async () => {
     const { run } = setUpPayment();
     const store = sharedStore();
     const server = await serve({ run, version, store });

@@ -14,7 +14,7 @@ describe("AG-UI events from the journal", () => {
     expect(messages).toEqual(await readMessages(toEvents(events, { version }), version));
   });
 
-  it.each(versions)("do not contain text that a retry discarded, for an AG-UI %s client", async (version) => {
+  it.each(versions)("do not contain text that a retry discarded (AG-UI %s client)", async (version) => {
     const tools = [tool("look", () => 1)];
     const down = fail({ status: 503 });
     const first = await play({

@@ -88,7 +88,7 @@ describe("TanStack AI's AG-UI client", () => {
     }
   });
 
-  it('gets the error "restarted" if the last event came from another server process', async () => {
+  it('receives the error "restarted" if the last event came from another server process', async () => {
     const { run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-4").client.sendMessage("Buy tea.");

@@ -90,7 +90,7 @@ describe("fileSource: read_part", () => {
     expect(await read({ id: "data/app.log", action: "tail", lines: 1 })).toBe("Lines 101 to 101 of 101.\nlast");
   });
 
-  it("names the prefix of file ids in the tool's description", () => {
+  it("states the prefix of file ids in the tool's description", () => {
     const { tool } = createResultCache({ sources: [fileSource("/data")] });
     expect(tool.description).toContain('files, whose ids are paths that begin with "data/"');
   });
@@ -271,6 +271,6 @@ it.for<[option: string, make: () => unknown]>([
   ["accepts", () => fileSource("/data", { accepts: /x/ as never })],
   ["sources", () => createResultCache({ sources: [fileSource("/a/data"), fileSource("/b/data")] })],
   ["sources", () => createResultCache({ sources: [{ name: "x" }] as never })],
-])('fileSource and createResultCache: reject an invalid option "%s"', ([option, make]) => {
+])('fileSource and createResultCache: reject the invalid option "%s"', ([option, make]) => {
   expect(make).toThrow(expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option }) }));
 });

@@ -39,7 +39,7 @@ describe("a custom source for createResultCache", () => {
     ["tail", { lines: 1 }, "Lines 2 to 2 of 2.\nb"],
     ["grep", { pattern: "b" }, "1 matching line in lines 1 to 2 of 2.\n2: b"],
     ["stats", {}, "Lines: 2. Bytes: 5. Tokens: about 2."],
-  ])('supports the action "%s" whether it returns a string or an object with read()', async ([action, args, answer]) => {
+  ])('supports the "%s" action whether it returns a string or an object with read()', async ([action, args, answer]) => {
     const ranged = createRanged(new TextEncoder().encode("[1,\nb"));
     expect(await readFrom(own(() => "[1,\nb"))({ id: "x", action, ...args })).toBe(answer);
     expect(await readFrom(own(() => ranged.text))({ id: "x", action, ...args })).toBe(answer);

@@ -33,7 +33,7 @@ const script: MockScript = (request, index) => {
 
 const middleware = [maskResults({ keepIterations: Number.POSITIVE_INFINITY })];
 
-describe("read_part with the action release", () => {
+describe("read_part with the release action", () => {
   it("masks earlier reads of the released result in the next request", async () => {
     const cache = createResultCache({ sources: [other] });
     const playing = play(script, {

@@ -28,7 +28,7 @@ const pins: Versions = {
 const usage = "Run `npx turnwright --help` for help.";
 
 describe("turnwright create", () => {
-  it.for(names)("%s: writes a project with the exact versions that this repository uses", async (name) => {
+  it.for(names)("%s: writes a project with the exact dependency versions that this repository uses", async (name) => {
     const folder = makeCliFolder();
     const { exitCode, out } = await runCommand(folder, ["create", name, "my-app"]);
     expect(exitCode).toBe(0);

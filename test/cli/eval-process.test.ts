@@ -22,7 +22,7 @@ function runProcess(cwd: string, args: readonly string[]): Promise<ProcessEnd> {
   return new Promise((settle) => child.on("close", (exitCode) => settle({ exitCode, ...said })));
 }
 
-it("turnwright eval: exits even if a module keeps a server open, and assigns each uncaught error to its trial", async () => {
+it("turnwright eval: exits even if a module keeps a server open, and attributes each uncaught error to its trial", async () => {
   const folder = makeCliFolder();
   writeFileSync(
     join(folder, "a.eval.mjs"),

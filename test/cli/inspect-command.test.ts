@@ -31,7 +31,7 @@ describe("turnwright inspect", () => {
     expect(statSync(fileURLToPath(url)).mode & 0o777).toBe(0o600);
   });
 
-  it("makes the page file private if it replaces an existing file", async () => {
+  it("makes the page file private even if it replaces an existing file", async () => {
     const folder = makeCliFolder();
     await writeRun(folder, "run");
     const path = join(folder, "run.html");

@@ -58,7 +58,7 @@ describe("serveLogs", () => {
     expect(await (await follow(`${url}log/1?from=0`)).until("\n")).toBe(header);
   });
 
-  it("sends only complete lines, because a run may remove a line that a crash cut off", async () => {
+  it("sends only complete lines, because a run may remove a line that a crash left incomplete", async () => {
     const path = join(makeCliFolder(), "run.jsonl");
     writeFileSync(path, `${header}{"type":"torn`);
     const { url } = await serve([{ name: "run.jsonl", path }]);

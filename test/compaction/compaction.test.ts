@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 
 describe("compactMessages with a nearly full context", () => {
-  it("leaves no timer behind, so that a process can end", async () => {
+  it("leaves no timer behind that would keep a process alive", async () => {
     const clock = createTestClock();
     const { summaries, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 }, { clock });
     await result;
@@ -138,7 +138,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(said).toEqual(["Done."]);
   });
 
-  it("requests the summary from `summarize.provider`, at this provider's prices", async () => {
+  it("requests the summary from `summarize.provider`, at that provider's prices", async () => {
     const writer = createMockProvider([text("Written elsewhere.")], { id: "other", model: "small" });
     const priced: string[] = [];
     const pricing = (_: unknown, { provider, model }: { provider: string; model: string }): number => {

@@ -29,7 +29,7 @@ describe("a run with compactMessages", () => {
     ).toEqual(["compaction-start", "compaction-end"]);
   });
 
-  it("gets its summary through withPlanner, which adds no plan to the request", async () => {
+  it("requests its summary through withPlanner, which adds no plan to the request", async () => {
     const asked: (string | undefined)[] = [];
     const provider = createMockProvider((request) => {
       asked.push(request.purpose);

@@ -98,7 +98,7 @@ describe("a resumed run that began with compactMessages", () => {
     expect([compaction, again.summaries.length]).toEqual([{ summary: "The summary.", count: 7, kept: [0] }, 0]);
   });
 
-  it("is refused without compactMessages before any request is sent", async () => {
+  it("is refused before any request is sent if compactMessages is missing", async () => {
     const { journal } = await start({ calls: 5 }, rules, { runId: "removed" }).result;
     const again = start({ calls: 5 }, undefined, { runId: "removed", journal });
     await expect(again.result).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "middleware" } });
@@ -179,7 +179,7 @@ describe("compactMessages().startWith()", () => {
     expect(last?.kept).toEqual([12]);
   });
 
-  it("records its summary, so that a resumed run starts with the same summary", async () => {
+  it("records its summary, so a resumed run starts with the same summary", async () => {
     const { messages, compaction } = await start({ calls: 5 }, rules).result;
     const store = createDurableStore();
     const options = (earlier: typeof compaction, afterRecords?: number): Partial<LoopOptions> => ({

@@ -78,7 +78,7 @@ describe("a conversation with compactMessages", () => {
     expect(stage.sent.at(-1)?.filter(isSummary).length).toBe(1);
   });
 
-  it("gives a fork the summary if the fork contains all summarized messages", async () => {
+  it("passes the summary on to a fork that contains all summarized messages", async () => {
     const stage = open();
     await fill(stage);
     const conversation = stage.make();

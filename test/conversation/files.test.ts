@@ -53,7 +53,7 @@ describe("fileConversationStore", () => {
     expect(Math.max(...sizes.slice(1)) - Math.min(...sizes.slice(1))).toBeLessThan(60);
   });
 
-  it("repairs a file that was cut off at any byte, without losing a complete change", async () => {
+  it("repairs a file that was truncated at any byte, without losing a complete change", async () => {
     const folder = makeFolder();
     await open(folder).send("Is it on?");
     const path = onlyFile(folder);

@@ -87,7 +87,7 @@ describe("postgresConversationStore", () => {
     expect((await conversation.send("Is it on?")).text).toBe("Yes.");
   });
 
-  it("works for a user who may use the tables of another user but not create any", async () => {
+  it("works for a database user who may use another user's tables but not create any", async () => {
     const owner = database.connect();
     const user = database.connect();
     user.on("connect", (client) => void client.query("SET ROLE app"));

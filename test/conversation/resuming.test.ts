@@ -86,7 +86,7 @@ describe("conversation.resume()", () => {
     expect(await conversation.usage()).toMatchObject({ usage: { totalTokens: 30 }, costUSD: 2, runs: 1 });
   });
 
-  it('tries a failed run again with `resume: "retry-last"`', async () => {
+  it('retries a failed run with `resume: "retry-last"`', async () => {
     const { conversation } = open([toolCall("dig"), fail({ status: 401, message: "No key" }), text("Gold.")]);
     expect((await conversation.send("Dig.")).status).toBe("error");
     await expect(conversation.resume()).rejects.toMatchObject({ code: "conversation-refused" });

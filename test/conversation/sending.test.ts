@@ -178,7 +178,7 @@ describe("conversation.stream()", () => {
   it.each([
     ["memoryConversationStore", () => memoryConversationStore()],
     ["fileConversationStore", () => fileConversationStore(makeFolder(), { fsync: false })],
-  ])("gives the conversation `isLive: true` until %s has stored the end of the run", async (_name, makeStore) => {
+  ])("keeps `isLive` true for the conversation until %s has stored the end of the run", async (_name, makeStore) => {
     const { conversation, another } = open([[text("Once"), stall()]], { store: makeStore() });
     const live = conversation.stream("First");
     const reader = live[Symbol.asyncIterator]();
@@ -270,7 +270,7 @@ it("the cost of a conversation stays known if a process is killed before its run
   expect(show(await conversation.messages())).toEqual(["user: one", "model: Yes.", "user: two", "user: three", "model: Yes."]);
 });
 
-it("conversation.send() removes a message that an input check refused, so that the next run completes", async () => {
+it("conversation.send() removes a message that an input check refused, so the next run completes", async () => {
   const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
   const provider = createMockProvider((_, index) => text(`Answer ${index}.`));
   const options = { provider, middleware: [guardrails({ input: [check] })] };

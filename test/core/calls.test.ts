@@ -238,7 +238,7 @@ describe("ask", () => {
   const schema = z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city") });
   const book = tool("book", async (_, context) => ask(context, { question: "Which city?", schema } as never), { durable: true });
 
-  it("asks again and includes the validation issues if an answer breaks a rule of the schema", async () => {
+  it("repeats the question with the validation issues if an answer breaks a rule of the schema", async () => {
     const { run } = setUp([book], [toolCall("book")]);
     await run();
     const answerWith = (city: string): object => ({ kind: "result", result: { city } });
@@ -332,7 +332,7 @@ it("an idempotent tool is retried, and its outcome is recorded once", async () =
   expect([outcomesOf(await run()), outcomesOf(await run()), tries]).toEqual([["completed"], ["completed"], 3]);
 });
 
-it("a call cut off by a failed journal leaves no outcome", async () => {
+it("a call interrupted by a journal failure leaves no outcome", async () => {
   const clock = createTestClock();
   const { journal: inner, provider } = setUp([], [toolCall("slow"), toolCall("quick")]);
   const journal: Journal = {

@@ -53,7 +53,7 @@ test("fileJournal: writes the journal header and one line per step, with the ver
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test("fileJournal: a run continues from its file cut at any point, and does not repeat any completed steps", async () => {
+test("fileJournal: a run continues from its file truncated at any point, and does not repeat any completed steps", async () => {
   const { path, bytes, messages } = await recordWhole();
   const ends = [...bytes.keys()].filter((place) => bytes[place] === 0x0a);
   // In the middle of a record, damage has the same effect everywhere. Every second line has one of the four cuts.

@@ -79,7 +79,7 @@ describe("an inner call that ends the run", () => {
     ["its tool fails fatally", "breaks", [], broken],
     ["it is made by an inner call", "manages", [ending], enough],
     ["middleware made it", "mail", [around], broken],
-  ])("ends the run even if the calling tool catches the error: %s", async ([, name, middleware, reason]) => {
+  ])("does so even if the calling tool catches the error: %s", async ([, name, middleware, reason]) => {
     const { run } = setUp(middleware);
     const journal = memoryJournal();
     const result = await run(name, journal);

@@ -54,7 +54,7 @@ function createProgram({ middleware, calls = 1, description = "Pays", traits = {
   return { run, paid, provider, clock, journal };
 }
 
-describe("a hook that waits for a promise of its own", () => {
+describe("a hook that awaits a promise of its own", () => {
   it.for<[hook: string, own: Omit<Middleware, "name">]>([
     ["call", { call: never }],
     ["execute", { execute: never }],

@@ -106,7 +106,7 @@ async function sentTo(id: string): Promise<number> {
 }
 
 describe("host.resume() with several decisions", () => {
-  it("sends none of them if one names an unknown call", async () => {
+  it("delivers none of them if one names an unknown call", async () => {
     const [first = "", second = ""] = await start("unknown", "book");
     const approve = { kind: "approve" } as const;
     const answers = { [first]: approve, [second]: approve, nobody: approve };
@@ -117,7 +117,7 @@ describe("host.resume() with several decisions", () => {
     expect(booked).toEqual([second]);
   });
 
-  it("sends none of them if one does not fit its call, so that all can be sent again", async () => {
+  it("delivers none of them if one does not fit its call, so all can be sent again", async () => {
     const [first = "", second = ""] = await start("unfit", "sign");
     const resume = (results: readonly unknown[]) => {
       const answers = Object.fromEntries(
@@ -203,7 +203,7 @@ describe.each([
   // A wait with a time limit may get the answer that the end of its time gives.
   ["timed", "call_i0_0", null],
 ])("a middleware wait in %s", (where, call, answer) => {
-  it("accepts an answer that matches its schema, and refuses others as in runToolLoop", async () => {
+  it("accepts an answer that matches its schema, and refuses others as runToolLoop does", async () => {
     const id = `wait-${where}`;
     await start(id, where, asking);
     const resume = (answers: object): Promise<unknown> => asking.resume(id, { answers: answers as never });

@@ -118,7 +118,7 @@ async function startFailed(id: string): Promise<void> {
 
 const isLive = { code: "invalid-option", details: { received: "the id of a live run" } };
 
-describe("a durable run's result", () => {
+describe("a durable run's result promise", () => {
   it("rejects if the run was deleted right after it ended", async () => {
     const list = vi.spyOn(DBOS, "listWorkflows");
     await loop.start("gone", {});

@@ -80,7 +80,7 @@ describe("a durable run's events", () => {
     expect(await readTypes("short", types.length + 100)).toEqual([]);
   });
 
-  it("end without an error when a waiting reader leaves", async () => {
+  it("end without an error when a waiting reader stops reading", async () => {
     const { seq } = await startWaiting("left");
     const abort = new AbortController();
     const reader = loop.events("left", { from: seq + 1, signal: abort.signal });

@@ -138,7 +138,7 @@ describe("a durable host", () => {
     expect((await desk.status("twice"))?.messages.length).toBe(4);
   });
 
-  it("keeps a run's call results if the run was cut off during its answer and its message arrives again", async () => {
+  it("keeps a run's call results if the run was interrupted during its answer and its message arrives again", async () => {
     const message: UserMessage = { role: "user", content: "Count.", id: "m1" };
     const reasons: string[] = [];
     for (let turn = 1; turn <= 3; turn += 1) {

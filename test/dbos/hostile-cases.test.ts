@@ -59,7 +59,7 @@ async function runCutOff(id: string, kind: "continuation" | "call", last: string
   return events;
 }
 
-describe("the events of a durable stream that was cut off", () => {
+describe("the events of a durable stream that was interrupted", () => {
   it("are replaced without loss of earlier text if the stream was a continuation", async () => {
     const events = await runCutOff("continued", "continuation", "B1 ");
     expect([shownBy(events), (await cut.result("continued")).text]).toEqual(["A. B1 B2.", "A. B1 B2."]);

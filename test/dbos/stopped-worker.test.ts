@@ -57,8 +57,8 @@ async function relaunch(before: () => Promise<void>): Promise<void> {
   worker = await launchWorker({ databaseUrl: postgres.url });
 }
 
-describe("a worker for durable runs while it stops", () => {
-  it("lets the next worker take a run that DBOS starts during the stop", async () => {
+describe("a stopping worker for durable runs", () => {
+  it("lets the next worker take a run that DBOS starts during the shutdown", async () => {
     const started = loop.start("taken", {});
     await relaunch(async () => {
       await started;
@@ -112,7 +112,7 @@ async function readLocking(): Promise<readonly number[]> {
 }
 
 describe("a worker for durable runs whose database session was lost", () => {
-  it("gets its lock back without leaving failed connections open", async () => {
+  it("reacquires its lock without leaving failed connections open", async () => {
     const name = client.escapeIdentifier(new URL(postgres.url).pathname.slice(1));
     await client.query(`ALTER DATABASE ${name} SET lock_timeout = '50ms'`);
     const locks = `SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid
@@ -188,7 +188,7 @@ describe("a worker for durable runs whose database no longer answers", () => {
 });
 
 describe("launchWorker() while another process launches a worker", () => {
-  it("touches no table, and waits without a snapshot that would block DBOS migrations", async () => {
+  it("touches no table, and waits without holding a snapshot that would block DBOS migrations", async () => {
     await worker.stop();
     const fresh = await startPostgres();
     const other = new Client({ connectionString: fresh.url });

@@ -51,7 +51,7 @@ async function sweep(takeovers: Takeovers, times: number): Promise<void> {
 }
 
 describe("a run that a worker owns", () => {
-  it("returns to its queue after two checks find that the worker does not execute it", async () => {
+  it("returns to its queue after two checks find that the worker is not executing it", async () => {
     await give("me");
     const takeovers = createTakeovers();
     await sweep(takeovers, 39);

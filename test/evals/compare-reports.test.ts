@@ -32,7 +32,7 @@ describe("compareReports", () => {
     expect(await compareReports(after, before)).toMatchObject({ isWorse: false, worse: 1, better: 8 });
   });
 
-  it("lists each case that changed, and says if the change is not significant", async () => {
+  it("lists each case that changed, and notes if the change is not significant", async () => {
     const options = { passRate: 0.5, directory: false } as const;
     const score = (value: number) => ({
       ...options,
@@ -90,7 +90,7 @@ describe("compareReports", () => {
     );
   });
 
-  it("says if one version was not evaluated completely", async () => {
+  it("reports if one version was not evaluated completely", async () => {
     const whole = await run({ a: ["pass"] });
     const stopped = await evaluate(scripted({ a: ["pass"] }), { signal: AbortSignal.abort() });
     const markdown = toMarkdownReport(whole, { comparison: await compareReports(stopped, whole) });

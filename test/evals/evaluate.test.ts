@@ -233,7 +233,7 @@ describe("evaluate", () => {
     expect(await evaluate(free, { limits: { maxCostUSD: 1 } })).toMatchObject({ ended: "cost-unknown", ok: false });
   });
 
-  it("stops a trial that takes too long, and leaves no timer", async () => {
+  it("stops a trial that takes too long, and leaves no timer behind", async () => {
     const clock = createTestClock();
     const evaluation = defineEvaluation({
       name: "slow",

@@ -23,7 +23,7 @@ function choose(outcomes: readonly boolean[], k: number): readonly (readonly boo
 const outcomes = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
 
 describe("pass@k and pass^k", () => {
-  it("are the shares of samples in which at least one trial passed and in which all passed", () => {
+  it("are the shares of samples in which at least one trial passed and in which all trials passed", () => {
     fc.assert(
       fc.property(outcomes, fc.integer({ min: 1, max: 8 }), (trials, k) => {
         const passed = trials.filter(Boolean).length;

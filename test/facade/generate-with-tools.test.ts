@@ -149,7 +149,7 @@ describe("generateWithTools", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("throws AbortedError with the result if the signal fires during a tool", async () => {
+  it("throws AbortedError with the result if the signal fires while a tool is running", async () => {
     const abort = new AbortController();
     const provider = createMockProvider(() => [text("Wait."), toolCall("a"), toolCall("b")]);
     const { executor } = recordExecutor();

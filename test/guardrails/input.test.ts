@@ -177,7 +177,7 @@ describe("guardrail input checks", () => {
     expect(reason).toMatchObject({ kind: "input-guardrail", guardrail: "words" });
   });
 
-  it("count the tokens and the cost that a check used", async () => {
+  it("have their token usage and cost counted", async () => {
     const spent = { usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }, costUSD: 0.25 };
     const provider = createMockProvider([[text("Hi"), usage({ inputTokens: 1, outputTokens: 1 })]]);
     const middleware = [guardrails({ input: [{ name: "judge", check: () => ({ kind: "pass", spent }) }] })];
@@ -227,7 +227,7 @@ describe("guardrail input checks in a resumed run", () => {
     expect(second.text).toBe("");
   });
 
-  it("refuse a run that was recorded without guardrails, and are not called", async () => {
+  it("are not called if the run is refused because it was recorded without guardrails", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-5", journal };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });

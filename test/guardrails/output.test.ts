@@ -145,7 +145,7 @@ describe("guardrail output checks", () => {
     expect(shown()).toEqual([]);
   });
 
-  it("keep the checked text if the stream breaks off", async () => {
+  it("keep the checked text if the stream ends prematurely", async () => {
     const { running } = start([[text("Call 1234567."), endEarly()]], [redact()]);
     expect(await running).toMatchObject({ status: "error", text: "Call [number]." });
   });

@@ -68,7 +68,7 @@ describe("an agent with the filter", () => {
     }
   });
 
-  it("() => [] gets the last user message, because a request needs one", async () => {
+  it("() => [] receives the last user message, because a request needs one", async () => {
     const { requests } = await playAgents(() => [], {});
     expect(requests.at(-1)?.messages).toEqual([{ role: "user", content: "Help." }]);
   });

@@ -58,7 +58,7 @@ it.each(["resume", "start"] as const)("host.%s() after host.close() delivers a p
   expect((await store.load(id))?.state.undelivered).toEqual([]);
 });
 
-it("host.resume() of a run that was cut off after it was drained delivers a steered message once", async () => {
+it("host.resume() for a run that was interrupted after it was drained delivers a steered message once", async () => {
   const { id, store, run } = await steerLate((host) => host.close());
   await cutOff(store, id);
   const host = createRunHost({ store });
@@ -95,7 +95,7 @@ it.each<[title: string, message: UserMessage & { again?: true; edited?: true }, 
   ["asks for an answer to it", { ...said("b"), again: true }, "Message b"],
   ["edits it", { ...said("b"), content: "Better", edited: true }, "Better"],
 ])(
-  "a message that a stopped run did not receive is in host.status(), and is answered if the page %s",
+  "a message that a stopped run did not receive appears in host.status(), and is answered if the page %s",
   async (_title, message, content) => {
     const { host, id, run } = await stopped();
     expect(idsOf((await host.status(id))?.messages)).toEqual(["a", "assistant", "tool", "b"]);

@@ -217,7 +217,7 @@ describe("a hosted run's readers", () => {
     expect(textOf(await reading)).toBe("wo.Three.");
   });
 
-  it("receive an earlier run to the end, and then the next run", async () => {
+  it("receive an earlier run in full, and then the next run", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const first = await readAll(host.join(id));

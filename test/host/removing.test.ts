@@ -95,7 +95,7 @@ describe("the host's `keepRuns` option", () => {
     expect(hosted()).toEqual(["2", "3", "6"]);
   });
 
-  it("keeps a failed run's journal until the next run, so that the failed run can be retried", async () => {
+  it("keeps a failed run's journal until the next run, so the failed run can be retried", async () => {
     const host = createRunHost({ store: open() });
     await send(host, "Hello");
     await send(host, "Fail.");
@@ -103,7 +103,7 @@ describe("the host's `keepRuns` option", () => {
     expect((await host.resume("chat", { ...run, resume: "retry-last" })).kind).toBe("started");
   });
 
-  it("removes a journal later if it cannot be removed now", async () => {
+  it("removes a journal later if it cannot be removed immediately", async () => {
     const store = open();
     let failures = 3;
     const host = createRunHost({

@@ -8,7 +8,7 @@ const approved = { kind: "approve" } as const;
 it.for([
   ["a tool", ["Pays"], ["call_i0_0"]],
   ["a changed tool", ["Pays in EUR", "Pays in USD"], ["call_i0_0", "call_i0_0~2"]],
-] as const)("host.resume: tries a failed run again if the decision about %s arrives again", async ([, descriptions, answers]) => {
+] as const)("host.resume: retries a failed run if the decision about %s arrives again", async ([, descriptions, answers]) => {
   const { host, id, clock } = createStage();
   const paid: string[] = [];
   let failures = 1;

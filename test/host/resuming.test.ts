@@ -37,7 +37,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume() in the same process", () => {
-  it("continues the same log for earlier and for later readers", async () => {
+  it("continues the same log for earlier and later readers", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);

@@ -183,7 +183,7 @@ describe("host.stop()", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is not needed with stopWhenUnread: true after the last reader has left", async () => {
+  it("is not needed with stopWhenUnread: true once the last reader has stopped reading", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;

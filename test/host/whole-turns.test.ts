@@ -88,7 +88,7 @@ describe("host.start() with a message that has already arrived", () => {
     expect([both.map(({ kind }) => kind), stage.paid.length]).toEqual([["started", "started"], 1]);
   });
 
-  it("continues the run after a crash has cut it off", async () => {
+  it("continues the run after a crash has interrupted it", async () => {
     const store = sharedStore();
     const dying = open(paying, crashing(store, 4));
     await dying.start(say("Pay.", "m1")).catch(() => {});
@@ -281,7 +281,7 @@ describe("a request for a new answer after an error", () => {
     ["during its answer", 1, [text("Pai"), overloaded]],
     ["twice", 2, [text("Pai"), overloaded]],
     ["because the key was wrong", 1, [fail({ status: 401, message: "No key" })]],
-  ])("keeps the results of calls from a run that broke off %s", async (_title, failures, parts) => {
+  ])("keeps the results of calls from a run that failed %s", async (_title, failures, parts) => {
     const stage = open(breaking(failures, ...parts));
     await readStart(stage.start(say("Pay.", "m1")));
     for (let run = 1; run <= failures; run += 1)
@@ -304,7 +304,7 @@ describe("a request for a new answer after an error", () => {
     ["if the service refuses the transcript", [fail({ status: 400, message: "Bad request" })], { again: true }],
     ["if the last run has answered", [text("Paid.")], { again: true }],
     ["if the user has edited the question", [overloaded], { edited: true, content: "Pay it." }],
-  ])("begins from the question %s", async (_title, parts, more) => {
+  ])("starts again from the question %s", async (_title, parts, more) => {
     const stage = open(breaking(1, ...parts));
     await readStart(stage.start(say("Pay.", "m1")));
     await readStart(stage.start(say("Pay.", "m1", more)));

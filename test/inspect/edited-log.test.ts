@@ -7,7 +7,7 @@ import { type Line, readEdited, startLine, streamLine } from "./edited-log.ts";
 
 const usage = (inputTokens: unknown, outputTokens: unknown): Line => ({ inputTokens, outputTokens, totalTokens: 110 });
 
-describe("a run log of a stream that was repeated after a crash", () => {
+describe("a run log with a stream that was repeated after a crash", () => {
   const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };
   const nested = startLine(1, { path: ["c"], parent: 0 });
   const began: readonly Line[] = [startLine(0), { ...streamLine, run: 0 }, { ...call, type: "tool-start" }, nested];
@@ -19,7 +19,7 @@ describe("a run log of a stream that was repeated after a crash", () => {
     expect(run.iterations[1]?.calls[0]?.runs[0]?.starts).toHaveLength(2);
   });
 
-  it("counts the nested run once in totals, trace and transcript", () => {
+  it("counts the nested run once in the totals, trace and transcript", () => {
     expect(totalsOf(run)).toMatchObject({ tokens: 110, costUSD: 0.5, nestedRuns: 1 });
     expect(toChromeTrace({ version: 1, source: "log", runs: [run], isTorn: false }).match(/"nested run"/g)).toHaveLength(2);
     expect(toMarkdown(run).match(/# Nested run/g)).toHaveLength(1);

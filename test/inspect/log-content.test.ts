@@ -30,7 +30,7 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
 }
 
 describe("the run log from runLog", () => {
-  it("contains the options, session and end of the run, without functions and the user id", async () => {
+  it("contains the options, session and end of the run, without functions or the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),
       version: "1.2.3",

@@ -58,7 +58,7 @@ describe("a run log in a file", () => {
     );
   });
 
-  it("gets the same lines whether or not the process wrote the start of the log", async () => {
+  it("contains the same lines whether or not the process wrote the start of the log", async () => {
     const folder = makeFolder();
     const [one, other] = [join(folder, "one.jsonl"), join(folder, "other.jsonl")];
     const hostile = defineTool({
@@ -136,8 +136,8 @@ describe("the run log for a resumed run", () => {
   });
 });
 
-describe("a run log that was cut off", () => {
-  it("can be read and continued after a cut at any byte", async () => {
+describe("a run log truncated at any byte", () => {
+  it("can be read and continued", async () => {
     const folder = makeFolder();
     const whole = join(folder, "whole.jsonl");
     const options = optionsFor(2, { system: "Grüße. ".repeat(30) });

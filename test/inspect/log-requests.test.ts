@@ -57,7 +57,7 @@ describe("the requests in a run log", () => {
 });
 
 describe("the run log for a run with nested runs", () => {
-  it("contains nested runs below the calls that started them", async () => {
+  it("lists each nested run below the call that started it", async () => {
     const ask = defineAgentTool({
       name: "ask",
       description: "Asks",

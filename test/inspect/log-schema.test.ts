@@ -124,7 +124,7 @@ describe("parseRunLog", () => {
     expect(found[0]?.lines).toHaveLength(2);
   });
 
-  it("reads an empty log and a log with a cut-off header", () => {
+  it("reads an empty log and a log with a truncated header", () => {
     expect(parseRunLog("")).toEqual({ version: 1, source: "log", runs: [], isTorn: false });
     expect(parseRunLog(header.slice(0, 5))).toEqual({ version: 1, source: "log", runs: [], isTorn: true });
   });

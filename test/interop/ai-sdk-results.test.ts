@@ -177,7 +177,7 @@ describe("importTool: the result from an AI SDK tool", () => {
   });
 });
 
-describe("importTool: needsApproval of an AI SDK tool", () => {
+describe("importTool: an AI SDK tool's needsApproval field", () => {
   const amount = z.object({ amount: z.number().default(5_000) });
   const script = [
     [toolCall("pay", { amount: 1 }, { id: "small" }), toolCall("pay", {}, { id: "default" })],

@@ -84,7 +84,7 @@ it("importTool: does not validate the arguments of an Anthropic tool with plain 
   expect(registry.validate("get", 1)).toEqual({ value: 1, unchecked: true });
 });
 
-it("importTool: an Anthropic MCP tool without parameters gets a valid schema", async () => {
+it("importTool: an Anthropic MCP tool without parameters has a valid schema", async () => {
   const client = { callTool: async () => ({ content: [{ type: "text" as const, text: "pong" }] }) };
   const made = mcpTool({ name: "ping", inputSchema: { type: "object" } }, client);
   const imported = importTool(made);

@@ -74,7 +74,7 @@ it.for(outputs)("importTool: an OpenAI Agents tool can return %s", async ([, out
   expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject(outcome as object);
 });
 
-describe("importTool: a failing OpenAI Agents tool", () => {
+describe("importTool: an OpenAI Agents tool that throws or times out", () => {
   const broken = async (): Promise<string> => {
     throw new Error("out of order");
   };
@@ -98,7 +98,7 @@ describe("importTool: a failing OpenAI Agents tool", () => {
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Try Bergen." });
   });
 
-  it("fails with the library's error text after the tool times out", async () => {
+  it("fails with the library's error text after a timeout", async () => {
     const made = tool({ ...described, execute: () => new Promise<string>(() => {}), timeoutMs: 1 });
     const imported = importTool(made, { timeoutMs: 5_000 });
     expect(await runTool(imported, { city: "Oslo" })).toMatchObject({
@@ -124,7 +124,7 @@ it.for<[string, boolean | (() => Promise<boolean>), string]>([
   expect(ran.length).toBe(kind === "completed" ? 1 : 0);
 });
 
-describe("importTool: needsApproval of an OpenAI Agents tool", () => {
+describe("importTool: an OpenAI Agents tool's needsApproval field", () => {
   const parameters = z.object({ amount: z.number() });
   const calls = [toolCall("pay", { amount: 1 }, { id: "small" }), toolCall("pay", { amount: 9_000 }, { id: "large" })];
   type Needs = boolean | ((run: RunContext, input: z.infer<typeof parameters>, callId?: string) => Promise<boolean>);

@@ -53,7 +53,7 @@ async function dieInConversation({ store, tools, provider }: Scene, fate: Fate):
 }
 
 describe("calls in a message that was unfinished when the process died", () => {
-  it("are in inspectJournal(...).messages if they have ended", async () => {
+  it("appear in inspectJournal(...).messages if they have finished", async () => {
     const scene = createScene(true);
     await dieInConversation(scene, whileSlow);
     const { messages, pendingCalls } = await inspectJournal(scene.store.open());
@@ -90,7 +90,7 @@ describe("calls in a message that was unfinished when the process died", () => {
   });
 
   it.for([true, false])(
-    'never get the outcome "not-run" if they ran, whenever the process dies (sequential: %s)',
+    'never have the outcome "not-run" if they ran, whenever the process dies (sequential: %s)',
     async (sequential) => {
       let seen = 0;
       for (let afterRecords = 3; afterRecords < 12; afterRecords += 1) {

@@ -142,7 +142,7 @@ describe("fileJournal", () => {
     datasync.mockRestore();
   });
 
-  it("records every step that succeeds, in whatever order the steps end", async () => {
+  it("records every step that succeeds, in whatever order the steps finish", async () => {
     const { folder } = setUp();
     let count = 0;
     const ends = fc.record({ ticks: fc.nat(4), size: fc.nat(200), fails: fc.boolean() });

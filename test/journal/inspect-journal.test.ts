@@ -111,7 +111,7 @@ describe("inspectJournal", () => {
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 
-  it("reads a live run's file by path or journal, and changes neither file nor lock", async () => {
+  it("reads a live run's file by path or journal, and changes neither the file nor its lock", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const journal = fileJournal(path);
     const seen: unknown[] = [];

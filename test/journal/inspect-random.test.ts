@@ -187,7 +187,7 @@ it("inspectJournal agrees with the state and the results of a random run after e
   );
 });
 
-it("inspectJournal reads a random journal that was cut after any record, and the journal of the resumed run", async () => {
+it("inspectJournal reads a random journal that was truncated after any record, and the journal of the resumed run", async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
       const plan = askable(whatever, false);

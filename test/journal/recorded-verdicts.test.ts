@@ -55,7 +55,7 @@ const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, af
 
 describe.for(keepings)("a replay from %s", ([, make]) => {
   it.for(changes)(
-    "keeps a valid call valid if the schema now rejects the call (old schema: $before, new schema: $after)",
+    "keeps a valid call valid even if the schema now rejects the call (old schema: $before, new schema: $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
@@ -72,7 +72,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps an invalid call invalid if the schema now accepts the call (old schema: $before, new schema: $after)",
+    "keeps an invalid call invalid even if the schema now accepts the call (old schema: $before, new schema: $after)",
     async ({ before, after }) => {
       for (const isAgent of [false, true]) {
         const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
@@ -89,7 +89,7 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
   );
 
   it.for(changes)(
-    "keeps the validation result for edited arguments if the schema now gives a different result (old schema: $before, new schema: $after)",
+    "keeps the validation result for edited arguments even if the schema now gives a different result (old schema: $before, new schema: $after)",
     async (schema) => {
       for (const id of ["B2", "never"]) {
         const policy: Approve = () => ({ kind: "modify", args: { id } });

@@ -48,7 +48,7 @@ describe.for<[what: string, names: readonly string[]]>([
   ["removed", ["other"]],
   ["renamed", ["search", "other"]],
 ])("a fileJournal run whose tool was %s after it had been called", ([, names]) => {
-  it("continues if the tool's calls have ended", async () => {
+  it("continues if the tool's calls have finished", async () => {
     const { ran, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
     const allowToolChange = vi.fn(() => false);

@@ -166,7 +166,7 @@ describe.for(stores)("replayJournal with %s", ([, make]) => {
 });
 
 describe("replayJournal", () => {
-  it('throws "journal-incomplete", with the missing key, for a run that was cut after any record', async () => {
+  it('throws "journal-incomplete", with the missing key, for a journal that was truncated after any record', async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });

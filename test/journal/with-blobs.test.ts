@@ -44,7 +44,7 @@ describe("withBlobs", () => {
     expect([seen, memory.keys()]).toEqual([[[]], ["a"]]);
   });
 
-  it("does not write a record if the store fails, so that the run can be resumed", async () => {
+  it("does not write a record if the store fails, so the run can be resumed", async () => {
     const store = createStore();
     const memory = memoryJournal();
     const options = optionsOf(1);

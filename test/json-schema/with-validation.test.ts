@@ -180,7 +180,7 @@ it("withValidation: rejects a value that is neither an array of tools nor a regi
 });
 
 describe.for(Object.entries(plainKinds))("withValidation: an imported tool from %s with plain JSON Schema", ([, make]) => {
-  it("gets only arguments that fit its schema", async () => {
+  it("receives only arguments that match its schema", async () => {
     const ran: unknown[] = [];
     const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));
     const { provider, result } = play([[toolCall("get", { text: 1 }), toolCall("get", { text: "hi" })], text("Done.")], {

@@ -103,7 +103,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   },
 );
 
-it("a call keeps waiting if limits.wallClockMs expires in a resumed run that gets the same decision about another call as a crashed run", async () => {
+it("a call keeps waiting if limits.wallClockMs expires in a resumed run that receives the same decision about another call as a crashed run", async () => {
   const store = createDurableStore();
   const slow = tool("slow", () => never, { needsApproval: true });
   const tools = [slow, tool("other", () => 1, { needsApproval: true })];

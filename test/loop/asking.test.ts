@@ -74,7 +74,7 @@ describe("a call that waits for approval", () => {
     ]);
   });
 
-  it("keeps waiting in several resumed runs until it gets a decision", async () => {
+  it("keeps waiting through several resumed runs until a decision is given", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);
@@ -124,7 +124,7 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("keeps its place within limits.maxToolCalls, so that no later call can take it", async () => {
+  it("keeps its place within limits.maxToolCalls, so no later call can take it", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 1 } });
     const first = start();
     const result = await first.result;

@@ -74,7 +74,7 @@ describe("runToolLoop options", () => {
     ["session.responseTarget", [null, "default"]],
     ["session.responseTarget.kind", [undefined, null, 7]],
     ["session.userId", [7]],
-  ])("are rejected if the option %s has a value of the wrong type", async ([option, values]) => {
+  ])("are rejected if the %s option has a value of the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
       const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);

@@ -217,7 +217,7 @@ describe("control.drain()", () => {
     }
   });
 
-  it("returns in result.undelivered the messages that were steered before and after it", async () => {
+  it("puts the messages that were steered before and after it into result.undelivered", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");

@@ -213,7 +213,7 @@ describe("an eager call", () => {
     ]);
   });
 
-  it.for(["kill", "stop"] as const)("is interrupted by control.%s() and leaves no timer", async (verb) => {
+  it.for(["kill", "stop"] as const)("is interrupted by control.%s() and leaves no timer behind", async (verb) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), wait(50)]]);
     await playing.clock.advance(2);
@@ -223,7 +223,7 @@ describe("an eager call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("starts the tool phase, so that a later interrupt is returned as undelivered", async () => {
+  it("starts the tool phase, so a later interrupt is returned as undelivered", async () => {
     const { start } = setUp();
     const playing = start([[toolCall("look"), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(2);

@@ -192,7 +192,7 @@ describe("finalAnswer with a time reserve", () => {
     });
   });
 
-  it("lets a stream use the reserve, but runs none of this stream's calls", async () => {
+  it("lets a stream use the reserve, but runs none of the stream's calls", async () => {
     const script: MockScript = ({ toolChoice }) => (toolChoice === "none" ? [text("In short.")] : [wait(950), toolCall("look")]);
     const { result, finalAnswer } = await endOf(play(script, reserving({ wallClockMs: 1_000 }, { ms: 100 })));
     expect([finalAnswer, ...outcomesOf(result)]).toEqual([true, "call_i0_0: not-run"]);

@@ -166,7 +166,7 @@ describe("runToolLoop", () => {
 });
 
 describe("calls to unknown tools", () => {
-  it("get a suggestion of a similar name, but only in the first 16 results", async () => {
+  it("receive a similar name as a suggestion, but only in the first 16 results", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {
       tools: [tool("search_0", () => 1)],

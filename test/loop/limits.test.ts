@@ -41,7 +41,7 @@ describe("timeouts.firstChunkMs", () => {
     expect(playing.endedAt()).toBe(limitMs);
   });
 
-  it("allows any time before the first chunk if set to Infinity", async () => {
+  it("allows any delay before the first chunk if set to Infinity", async () => {
     const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Infinity, streamMs: Infinity } });
     await playing.clock.runAll();
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
@@ -154,7 +154,7 @@ describe("timeouts.streamIdleMs", () => {
     expect(playing.endedAt()).toBe(2 * (190 + 90) + 200);
   });
 
-  it("lets a stream pause for any time if set to Infinity", async () => {
+  it("lets a stream pause for any length of time if set to Infinity", async () => {
     const timeouts = { streamIdleMs: Infinity, streamMs: Infinity };
     const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts });
     await playing.clock.runAll();

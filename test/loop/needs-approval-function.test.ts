@@ -35,7 +35,7 @@ describe("needsApproval as a function", () => {
     ]);
   });
 
-  it("receives a copy of the arguments, so that edits do not change the call", async () => {
+  it("receives a copy of the arguments, so edits do not change the call", async () => {
     const pay = defineTool({
       name: "pay",
       description: "pay",

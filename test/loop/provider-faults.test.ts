@@ -236,7 +236,7 @@ describe("the result of runToolLoop", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("has the total cost of all iterations as costUSD, unless pricing fails for one iteration", async () => {
+  it("contains the total cost of all iterations in costUSD, unless pricing fails for one iteration", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);

@@ -60,7 +60,7 @@ describe("options.answers", () => {
     },
   );
 
-  it("needs a numbered id for a repeated approval request, even in a nested run", async () => {
+  it("need a numbered id for a repeated approval request, even in a nested run", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));
     const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
     const ran: string[] = [];

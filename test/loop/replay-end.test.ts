@@ -75,7 +75,7 @@ describe("the replay-end event", () => {
     ]);
   });
 
-  it("is emitted only by the outermost run when a nested run performs its first new step", async () => {
+  it("is emitted only by the outermost run when a nested run executes its first new step", async () => {
     const inner = createMockProvider(({ iteration }) =>
       iteration === 0 ? [toolCall("save", { n: 1 }, { fragments: 0 })] : [text("Inner.")],
     );

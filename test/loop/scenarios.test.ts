@@ -168,7 +168,7 @@ describe("runToolLoop", () => {
 });
 
 describe("options.signal", () => {
-  it("has no listener left after a thousand runs", async () => {
+  it("has no listeners left after a thousand runs", async () => {
     const counting = countListeners();
     const abort = new AbortController();
     const clock = createTestClock();

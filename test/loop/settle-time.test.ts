@@ -87,7 +87,7 @@ describe("timeouts.toolCleanupMs", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("applies once, no matter how many times the run is ended", async () => {
+  it("applies only once, no matter how many times the run is told to end", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -111,7 +111,7 @@ describe("timeouts.toolCleanupMs", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("lets a stop wait for a tool without a time limit if set to Infinity", async () => {
+  it("set to Infinity, makes a stop wait indefinitely for a tool", async () => {
     const clock = createTestClock();
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -125,7 +125,7 @@ describe("timeouts.toolCleanupMs", () => {
 });
 
 describe("a tool that settles after the run is told to end", () => {
-  it("lets the run end as soon as the tool settles", async () => {
+  it("lets the run end as soon as it settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",

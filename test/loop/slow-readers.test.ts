@@ -17,7 +17,7 @@ function callThen(name: string, then: Provider): Provider {
 }
 
 describe("streamToolLoop with a reader slower than the model", () => {
-  it("makes the model wait without a time limit, so that few chunks remain unread", async () => {
+  it("makes the model wait indefinitely, so few chunks remain unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -32,7 +32,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("does not affect streamIdleMs, which starts with the request for the next chunk", async () => {
+  it("starts the streamIdleMs timeout only when it requests the next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, toolCleanupMs: 0 } });
     await readSome(reading, 1);
@@ -49,7 +49,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("does not count the time that the model waited for the reader toward streamIdleMs", async () => {
+  it("does not count time that the model spends waiting for the reader toward streamIdleMs", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {
@@ -173,7 +173,7 @@ describe("the unread events of streamToolLoop", () => {
     expect((await watched.stream.result).text).toHaveLength(10_000);
   });
 
-  it("do not delay tool calls, or events for listeners", async () => {
+  it("do not delay tool calls or events for listeners", async () => {
     const work = tool(
       "work",
       async (_, { progress }) => {

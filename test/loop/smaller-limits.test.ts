@@ -115,7 +115,7 @@ describe("a run that is resumed with smaller limits", () => {
     expect(await recorded(saved, 0, [])).toEqual({ n: 1 });
   });
 
-  it("ends like the newest execution if an earlier one ended at a limit", async () => {
+  it("ends like the latest execution if an earlier one ended at a limit", async () => {
     const journal = memoryJournal();
     const run = async (maxIterations: number, script: readonly MockMessage[] = []): Promise<string> => {
       const provider = createMockProvider([...script]);

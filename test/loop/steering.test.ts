@@ -59,7 +59,7 @@ describe("control.steer()", () => {
     expect([result.reason.kind, result.text, result.undelivered]).toEqual(["answered", "Done.", []]);
   });
 
-  it("sends a message made of parts unchanged", async () => {
+  it("does not change a message that consists of parts", async () => {
     const message: UserMessage = {
       role: "user",
       content: [
@@ -137,7 +137,7 @@ describe("control.steer()", () => {
     expect(linesOf(result.messages).at(-1)).toBe("assistant: Four.");
   });
 
-  it("returns the message in result.undelivered if the last allowed iteration answers", async () => {
+  it("returns the message in result.undelivered if the model answers in the last allowed iteration", async () => {
     const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
       tools: [quick],
       limits: { maxIterations: 2 },

@@ -124,7 +124,7 @@ describe("stopWhen with a journal", () => {
   });
 
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "gives the same result in a run resumed after record %i, and calls no condition again",
+    "gives the same result in a run resumed after record %i, and does not call any condition again",
     async (afterRecords) => {
       const store = createDurableStore();
       const asked: number[] = [];

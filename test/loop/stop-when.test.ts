@@ -56,7 +56,7 @@ describe("stopWhen", () => {
     ]);
   });
 
-  it("lets a steered message continue the run, and is called again after the message", async () => {
+  it("lets a steered message continue the run, and is then called again", async () => {
     const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
       tools,
       middleware: [
@@ -75,7 +75,7 @@ describe("stopWhen", () => {
 });
 
 describe("stopWhen with a list of conditions", () => {
-  it("calls the conditions in order until one condition stops the run", async () => {
+  it("calls the conditions in order until one of them stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>

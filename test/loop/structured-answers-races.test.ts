@@ -115,7 +115,7 @@ describe("answer validation by structuredOutput", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("counts attempts from zero again after a steered message", async () => {
+  it("restarts the count of attempts after a steered message", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       middleware: [

@@ -42,7 +42,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("reserves its places for a message's first calls, counts only calls that ran, and does not cause a tool error", async () => {
+  it("admits a message's first calls, counts only those that ran, and does not cause a tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],

@@ -61,7 +61,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["counts different kinds of errors together", "bad | nope | malformed", "tool-error-cap"],
     ["does not count denied calls", "asked asked | asked | asked", "answered"],
     ["is not reset by denied calls", "bad | asked | bad asked | asked | bad", "tool-error-cap"],
-  ])("with the value 3 %s", async ([, iterations, ending]) => {
+  ])("set to 3, %s", async ([, iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
@@ -130,7 +130,7 @@ describe("toolResult with endTurn", () => {
 });
 
 describe("FatalToolError", () => {
-  it("ends the run after the running calls finish, and starts no more calls", async () => {
+  it("ends the run after the running calls finish, and prevents new calls", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));
@@ -192,7 +192,7 @@ describe("tool.retry", () => {
     ["throws each time", busy, "failed", 3],
     ["returns a failed result each time", () => toolResult({ success: false, error: "busy" }), "failed", 3],
     ["throws a FatalToolError", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
-  ])("makes the expected attempts within one call if the tool %s", async ([, execute, outcome, expected]) => {
+  ])("makes the expected number of attempts within one call if the tool %s", async ([, execute, outcome, expected]) => {
     const { tool: again, ran } = retrying(execute);
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
@@ -209,7 +209,7 @@ describe("tool.retry", () => {
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 2]);
   });
 
-  it("has one timeout for all attempts", async () => {
+  it("uses a single timeout for all attempts", async () => {
     const clock = createTestClock();
     const { tool: again, ran } = retrying(
       () => new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 40)),

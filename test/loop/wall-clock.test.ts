@@ -55,7 +55,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(1_200);
   });
 
-  it("keeps completed calls and starts no more calls", async () => {
+  it("keeps completed calls and prevents new calls", async () => {
     const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
     const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
     const result = await playing.result;
@@ -128,7 +128,7 @@ describe("limits.wallClockMs if no timer can fire", () => {
   it.for<[where: string, script: MockScript, ran: number]>([
     ["in one batch", [[toolCall("spin"), toolCall("spin"), toolCall("spin"), toolCall("spin")]], 3],
     ["in many iterations", () => toolCall("spin"), 3],
-  ])("starts no more synchronous tools after the limit %s", async ([, script, expected]) => {
+  ])("prevents more synchronous tools from starting after the limit %s", async ([, script, expected]) => {
     const clock = createHoldClock();
     let ran = 0;
     const spin = tool("spin", () => (clock.hold(400), (ran += 1)));

@@ -128,7 +128,7 @@ describe.for(generations)("an elicitation request over $name", (generation) => {
     ]);
   });
 
-  it('is possible only if the client has the capability "elicitation"', async () => {
+  it('is possible only if the client has the "elicitation" capability', async () => {
     const served = createToolServer([{ name: "book" }]);
     const { client } = await closing(generation.connectTo(served.server));
     const refused = await createMcpRegistry({ client, elicitation: true }).catch((error: unknown) => error);

@@ -81,7 +81,7 @@ describe.for(generations)("createMcpRegistry with a client of $name", (generatio
     expect([await stage.outcomes(), count, await stage.outcomes()]).toEqual([["failed"], 1, ["completed"]]);
   });
 
-  it("waits for another call before it reconnects, but at most five seconds", async () => {
+  it("waits at most five seconds for another call to finish before it reconnects", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let count = 0;

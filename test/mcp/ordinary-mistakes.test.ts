@@ -93,7 +93,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("receives no null for an optional property that does not accept null", async () => {
+  it("omits null arguments for optional properties that do not accept null", async () => {
     const text = { type: "string" as const };
     const properties = {
       query: text,

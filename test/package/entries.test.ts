@@ -66,7 +66,7 @@ it("packed package: each entry is used by a test program", () => {
 });
 
 describe("package.json", () => {
-  it("requires no SDK to be installed", () => {
+  it("does not require any SDK to be installed", () => {
     expect(Object.keys(manifest.dependencies)).toEqual(["eventemitter3"]);
     expect(manifest.optionalDependencies).toBeUndefined();
     const forced = Object.keys(manifest.peerDependencies).filter(

@@ -39,7 +39,7 @@ function factsOf(name: string): Facts {
   return found;
 }
 
-it("docs/guides/long-runs.md and docs/performance.md: show the tables and the chart from the current measurements", () => {
+it("docs/guides/long-runs.md and docs/performance.md show the tables and the chart from the current measurements", () => {
   const guide = readFileSync("docs/guides/long-runs.md", "utf8");
   expect(guide).toContain(`<!-- money:start -->\n${measured.money}\n<!-- money:end -->`);
   const performance = readFileSync("docs/performance.md", "utf8");
@@ -47,12 +47,12 @@ it("docs/guides/long-runs.md and docs/performance.md: show the tables and the ch
   expect(readFileSync("docs/guides/long-runs.svg", "utf8")).toBe(measured.plot);
 });
 
-it("a long run without masking and compaction: ends with context-too-long before the work is done", () => {
+it("a long run without masking or compaction ends with context-too-long before the work is done", () => {
   expect(factsOf("nothing")).toMatchObject({ status: "error", code: "context-too-long" });
   expect(factsOf("nothing").largest).toBeGreaterThan(200_000);
 });
 
-it("long runs that fit the context window: keep at least 95% of the possible cache prefix", () => {
+it("long runs that fit in the context window keep at least 95% of the possible cache prefix", () => {
   for (const { name, ...facts } of measured.facts.filter(({ name }) => name !== "nothing")) {
     expect([name, facts.status]).toEqual([name, "completed"]);
     expect(facts.share).toBeGreaterThanOrEqual(0.95);
@@ -61,7 +61,7 @@ it("long runs that fit the context window: keep at least 95% of the possible cac
   }
 });
 
-it("long runs with masking: batchOf 5 is the cheapest with a cache, and batchOf 1 without a cache", () => {
+it("long runs with masking: batchOf 5 is cheapest with a cache, and batchOf 1 without a cache", () => {
   const [one, five, ten] = [1, 5, 10].map((batchOf) => factsOf(`masking, \`batchOf: ${batchOf}\``).money);
   expect(five?.cached).toBeLessThan(Math.min(one?.cached ?? 0, ten?.cached ?? 0));
   expect(one?.plain).toBeLessThan(Math.min(five?.plain ?? 0, ten?.plain ?? 0));

@@ -64,7 +64,7 @@ describe("createPartialOutput", () => {
     expect(partial.take({ ...delta("[2]"), ...{ path: [] } })).toEqual([2]);
   });
 
-  it("omits a number that may still continue", () => {
+  it("omits a number that may be incomplete", () => {
     const partial = createPartialOutput();
     const events = [start, delta("[1"), { ...end, finish: "paused" }, { ...start, continuation: 1 }, delta("2]"), end];
     expect(events.map((event) => partial.take(event))).toEqual([undefined, [], undefined, undefined, [12], undefined]);

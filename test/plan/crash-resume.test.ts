@@ -69,7 +69,7 @@ it("withPlanner: a run without a crash is suspended, waits for approval after a 
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after any record", (life) => {
+describe.for([0, 1, 2])("withPlanner: a run whose process %d crashes after any record", (life) => {
   it("has the same result as an uninterrupted run", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
@@ -92,7 +92,7 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
 });
 
 it.for([0, 1, 2])(
-  "withPlanner: after a crash during a request in iteration %d, only this iteration is repeated",
+  "withPlanner: after a crash during a request in iteration %d, only that iteration is repeated",
   async (iteration) => {
     const store = createDurableStore();
     const died = new Set<string>();

@@ -70,7 +70,7 @@ describe("the executor of executePlans", () => {
     expect(planLogs(result).map(({ result: value }) => value)).toEqual([0, 2, 4, 6, 8]);
   });
 
-  it("receives no refused command, and receives the arguments from an approval", async () => {
+  it("does not receive refused commands, and receives the arguments from an approval", async () => {
     const { calls, middleware } = recording();
     const policy: Approve = ({ args }) => {
       const { n } = args as { readonly n: number };

@@ -39,7 +39,7 @@ async function tellApart(turns: readonly MockMessage[]): Promise<string> {
 const slowPlan = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
 
-it("withPlanner: applies each control method in the middle of a plan", async () => {
+it("withPlanner: handles each control method in the middle of a plan", async () => {
   expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -62,7 +62,7 @@ it("withPlanner: applies each control method in the middle of a plan", async () 
   `);
 });
 
-it("withPlanner: applies each control method in the middle of a second plan", async () => {
+it("withPlanner: handles each control method in the middle of a second plan", async () => {
   const turns = [execute(command("look")), slowPlan('{"next_action":', lookPlan), respond, text("Done.")];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -101,7 +101,7 @@ it("withPlanner: applies each control method in the middle of a second plan", as
   `);
 });
 
-it("withPlanner: applies each control method while planned tools run", async () => {
+it("withPlanner: handles each control method while planned tools run", async () => {
   expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -133,7 +133,7 @@ it("withPlanner: applies each control method while planned tools run", async () 
   `);
 });
 
-it("withPlanner: applies each control method in the middle of the answer", async () => {
+it("withPlanner: handles each control method in the middle of the answer", async () => {
   const turns = [respond, [text("Here "), wait(100), text("you are.")]];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests

@@ -44,7 +44,7 @@ describe("withPlanner", () => {
     expect(planLogs(await result)).toEqual([one, two, three]);
   });
 
-  it("keeps records that are equal to earlier records", async () => {
+  it("keeps records that are identical to earlier records", async () => {
     const { result, model } = plan([execute(sum(1, 2), sum(1, 2)), execute(sum(1, 2)), respond, text("Three.")]);
     expect(planLogs(await result)).toEqual([one, one, one]);
     expect(shownTo(model.requests[3])).toMatchObject({

@@ -91,7 +91,7 @@ it("watchPromptCache: going back to the first model does not break the cache", a
   expect(recording.of("cache-break")[0]?.lostBytes).toBe(first?.bytes);
 });
 
-it("watchPromptCache: withRetry, withFallback and recordTo report each request for the provider that sends it", async () => {
+it("watchPromptCache: withRetry, withFallback and recordTo attribute each request to the provider that sends it", async () => {
   const busy = fail({ status: 529, message: "Busy" });
   const first = createMockProvider([busy, busy, text("Hi")], { id: "first" });
   const second = createMockProvider([text("Hello")], { id: "second" });

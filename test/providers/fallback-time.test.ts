@@ -108,7 +108,7 @@ describe("withFallback after a provider has failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("by default, calls the failed provider first again in the next request", async () => {
+  it("by default, calls the failed provider first again for the next request", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 

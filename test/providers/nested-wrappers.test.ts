@@ -90,7 +90,7 @@ describe("nested withRetry and withFallback", () => {
         ...answer,
       ],
     ],
-  ])("give all attempts consecutive numbers: %s", async ([, make, lines]) => {
+  ])("number all attempts consecutively: %s", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
   });
 

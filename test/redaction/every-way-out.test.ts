@@ -24,7 +24,7 @@ describe("no kind of secret leaks", () => {
   it.each([...waysOfRuns(), ...waysOfEntries()])("through %s", (_way, leave) => check(leave));
 });
 
-describe("no kind of secret leaks, in a bundle without the exact redaction,", () => {
+describe("in a bundle without exact redaction, no kind of secret leaks", () => {
   // Such a bundle shows no arguments in this event.
   const silent = "the event hidden-notice";
 

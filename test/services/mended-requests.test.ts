@@ -80,7 +80,7 @@ it.each(withoutFiles)("%s receives text instead of a tool's PDF", async (local) 
   expect(JSON.stringify(service.requests[1]?.body)).toContain("which cannot be shown to you");
 });
 
-it("Mistral gets the seed as random_seed", async () => {
+it("Mistral receives the seed as random_seed", async () => {
   const service = strictService("mistral", { answers: [toolCall("look"), text("Done.")] });
   const row = allRows.find(({ kind }) => kind === "mistral");
   if (row === undefined) throw new Error("There is no row for Mistral.");

@@ -54,7 +54,7 @@ describe.each(strictRows)("strictService: $kind with $model", (row) => {
     ["as the API describes it", false],
     ["with all oddities", true],
     ["with some oddities", 7],
-  ])("plays a run %s", async (_title, oddities) => {
+  ])("serves a run %s", async (_title, oddities) => {
     const service = strictService(row.kind, { answers, oddities });
     const provider = row.connect(service);
     const result = await runToolLoop({ provider, tools: [look], messages });
@@ -71,7 +71,7 @@ const run = (provider: Provider): ReturnType<typeof runToolLoop> => runToolLoop(
 describe.each(strictRows.map((row) => [titleOf(row), row] as const))(
   "strictService: a run with %s",
   (_title, { kind, connect }) => {
-    it("ends as the script says", async () => {
+    it("ends as the script specifies", async () => {
       const endings: readonly (readonly [message: MockMessage, status: string, reason: string, more?: string])[] = [
         [[text("So."), finish("length")], "completed", "length"],
         [fail({ status: 503, message: "Overloaded" }), "error", "provider-error", "overloaded"],

@@ -85,7 +85,7 @@ const release = async (page: Page): Promise<void> => {
 };
 
 describe("the playground", () => {
-  it("runs its first program, asks for the approval, and shows the run's page", async () => {
+  it("runs its first program, asks for approval, and shows the run's page", async () => {
     const page = await open();
     await press(page, "Run");
     await shows(page, "The run waits for you.");

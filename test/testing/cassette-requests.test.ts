@@ -5,7 +5,7 @@ import { script, textsOf, user, ask, echo, sum, record, complaintOf } from "./ca
 import { play, request, setUp } from "./play.ts";
 
 describe("replayFrom", () => {
-  it("replays the recording of an equal request, whatever the order of the requests", async () => {
+  it("replays the recording of a matching request, regardless of the order of the requests", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("a")));
     const asked = [ask("b"), ask("a"), ask("a", { iteration: 7 })];
     expect(await Promise.all(asked.map(async (one) => textsOf(await play(provider, one))))).toEqual(["1", "0", "2"]);
@@ -132,7 +132,7 @@ describe("replayFrom", () => {
     expect(JSON.stringify(reason)).not.toContain("secret");
   });
 
-  it("assigns the recordings of equal requests in the order of the stream() calls", async () => {
+  it("assigns the recordings of identical requests in the order of the stream() calls", async () => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, script([text("0"), text("a")], [text("1"), text("b")]));
     const [one, other] = [provider, provider].map((each) => each.stream(request, setUp().call)[Symbol.asyncIterator]());

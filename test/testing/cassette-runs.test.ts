@@ -58,7 +58,7 @@ const untouchable = (scenario: Scenario): Scenario => ({
 });
 
 describe("recordTo and replayFrom with a whole run", () => {
-  it.for(byTitle)('leave the result of the scenario "%s" unchanged in the recording', async ([, scenario]) => {
+  it.for(byTitle)('leave the result of the scenario "%s" unchanged while recording', async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));

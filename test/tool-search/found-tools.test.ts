@@ -100,7 +100,7 @@ describe("a deferred tool found by find_tools", () => {
   });
 
   it.for([true, false])(
-    "suspends the run until a decision if it has needsApproval (found before the call: %s)",
+    "suspends the run until a decision is made if the tool has needsApproval (found before the call: %s)",
     async (isFound) => {
       const tools = (): LoopOptions["tools"] => withToolSearch([clock, deferredTool("pay", "Pays.", { needsApproval: true })]);
       const before = isFound ? [find("pay")] : [];

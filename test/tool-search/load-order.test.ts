@@ -15,7 +15,7 @@ describe("withToolSearch: the order of loaded tools", () => {
     fc.record({ names: fc.array(fc.constantFrom(...names.slice(0, 40), "unknown_tool"), { minLength: 1, maxLength: 4 }) }),
   );
 
-  it("depends only on the calls, and newly loaded tools come last", async () => {
+  it("depends only on the calls, with newly loaded tools last", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), fc.nat(), async (steps, at) => {
         const script: readonly MockMessage[] = [

@@ -56,7 +56,7 @@ describe("createConversation's wrapOptions", () => {
     expect(logged().map(([, status]) => status)).toEqual(["completed"]);
   });
 
-  it.each(["send", "stream"] as const)("rejects %s with its error, and leaves the conversation as it was", async (verb) => {
+  it.each(["send", "stream"] as const)("makes %s reject if it throws, and leaves the conversation as it was", async (verb) => {
     const chat = open();
     failure = new Error("No collector.");
     const run = async (): Promise<unknown> => (verb === "send" ? chat.send("Pay.") : chat.stream("Pay.").result);

@@ -89,7 +89,7 @@ describe("a chat UI with useChat", () => {
     expect((await stored()).length).toBe(2);
   });
 
-  it("gets only one answer even if each request arrives twice", async () => {
+  it("receives only one answer even if each request arrives twice", async () => {
     let requests = 0;
     const paying: MockScript = ({ messages }) => {
       requests += 1;
@@ -176,7 +176,7 @@ describe("a stream after a resume", () => {
   const costsOf = (chunks: readonly UIMessageChunk[]) =>
     chunks.flatMap((chunk) => (chunk.type === "data-cost" ? [(chunk.data as { costUSD: number }).costUSD] : []));
 
-  it.each(["start", "live"] as const)("counts the streams from before the resume in data-cost, with from: %s", async (from) => {
+  it.each(["start", "live"] as const)("includes the streams from before the resume in data-cost, with from: %s", async (from) => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
     const resumed = await host.resume(id, { ...run, answers: decisions });
@@ -187,7 +187,7 @@ describe("a stream after a resume", () => {
   });
 
   it.each(["start", "live"] as const)(
-    "counts the streams from before the resume in the AG-UI cost event, with from: %s",
+    "includes the streams from before the resume in the AG-UI cost event, with from: %s",
     async (from) => {
       const { host, id } = createStage();
       await readStart(host.start(id, { ...run, message: "Pay." }));

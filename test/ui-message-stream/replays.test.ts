@@ -89,7 +89,7 @@ describe("a UI message from the journal", () => {
   const approved = { kind: "approve" } as const;
   // AI SDK 6 has no chunk for a decision.
   it.each(vendors.filter(({ version }) => version !== 6))(
-    "has the decisions of the live message in AI SDK $version, even if a question was repeated",
+    "contains the same decisions as the live message in AI SDK $version, even if a question was repeated",
     async (vendor) => {
       const { version } = vendor;
       const options = (description: string): Partial<LoopOptions> => ({

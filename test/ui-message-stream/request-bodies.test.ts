@@ -146,7 +146,7 @@ describe.each<[name: string, read: Read]>([
     expect(await seen).toMatchObject(expected);
   });
 
-  it("says that the body of a web request has been read", async () => {
+  it("says that the body of a web request has already been read", async () => {
     const headers = { "content-type": "application/json" };
     const request = new Request("http://localhost", { method: "POST", headers, body: JSON.stringify(bodyWith("Hi.")) });
     const { body } = request;

@@ -55,7 +55,7 @@ describe("toUIMessages", () => {
     expect(JSON.stringify(answered)).not.toContain("secret");
   });
 
-  it("shows the web pages that an answer cites as parts that fromUIMessages leaves out", async () => {
+  it("shows web pages cited in an answer as parts that fromUIMessages omits", async () => {
     const item = { search_results: [{ url: "https://a.test/", title: "A" }, { url: "https://b.test/" }, { url: "data:," }] };
     const answer: Message = {
       role: "assistant",

@@ -67,7 +67,7 @@ function approvalOf({ chat }: Seen): string {
   throw new Error("Nothing waits.");
 }
 
-it("useChat: shows a run, requests the approval, and continues in the same message", async () => {
+it("useChat: shows a run, requests approval, and continues in the same message", async () => {
   const { createRoot } = await import("react-dom/client");
   const { run, ran } = setUpPayment();
   const server = new ChatServer({ run, stream: { version: 7 } });

@@ -81,11 +81,11 @@ const titleOf = (line: string): string => {
 
 describe.for(rows)("provider $name: a stream with $sequel after the answer", ({ wire, name, sequel }) => {
   const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
-  it(`gives a result ${titleOf(expected)} if the answer is finished`, async () => {
+  it(`produces a result ${titleOf(expected)} if the answer is finished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
 
-  it(`gives a result ${titleOf(inTheMiddle[sequel])} if the answer is unfinished`, async () => {
+  it(`produces a result ${titleOf(inTheMiddle[sequel])} if the answer is unfinished`, async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
   });
 });

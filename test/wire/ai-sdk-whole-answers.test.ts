@@ -62,7 +62,7 @@ const rows: { readonly [title: string]: Row } = {
 describe.each(Object.entries(rows))("aiSdkModel with %s: a whole answer instead of a stream", (_title, { connect, body }) => {
   const fetch: Fetch = async () => Response.json(body);
 
-  it("ends the run with an error that says what came and what to do", async () => {
+  it("ends the run with an error that says what was received and what to do", async () => {
     const result = await runToolLoop({ provider: aiSdkModel({ model: connect(fetch) }), messages: [user("Hi")] });
     expect(result).toMatchObject({ status: "error", error: { code: "server", retryable: false } });
     expect(result.error?.message).toMatch(

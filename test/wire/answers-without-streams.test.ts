@@ -49,7 +49,7 @@ describe.for([
   { ...responses, wholes: [wholeResponse(call), wholeResponse(outputText("Seen."))] },
   { ...messages, wholes: [message(useBlock, "tool_use"), message({ type: "text", text: "Seen." }, "end_turn")] },
   { ...generate, wholes: [chunk({ functionCall: { name: "look", args: {} } }), [chunk({ text: "Seen." })]] },
-])("provider $name: whole answers to requests for a stream", ({ connect, wholes }) => {
+])("provider $name: whole answers to streaming requests", ({ connect, wholes }) => {
   it("are read, with their calls and token counts", async () => {
     const { result } = await play(
       connect,

@@ -89,8 +89,8 @@ async function playTwo({ kind, connect }: StrictRow, { refused, message, calls, 
   return { results: results.map(({ text: said, error }) => error?.message ?? said), refusals };
 }
 
-describe.each(Object.entries(cases))("two runs at once, if the service refuses %s", (_what, one) => {
-  it.each(allRows.filter(one.rows).map((row) => [titleOf(row), row] as const))("both end: %s", async (_title, row) => {
+describe.each(Object.entries(cases))("two concurrent runs with a service that refuses %s", (_what, one) => {
+  it.each(allRows.filter(one.rows).map((row) => [titleOf(row), row] as const))("both finish: %s", async (_title, row) => {
     expect(await playTwo(row, one)).toEqual({ results: ["Done.", "Done."], refusals: 2 });
   });
 });

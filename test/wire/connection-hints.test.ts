@@ -116,7 +116,7 @@ describe.each(Object.entries(rows))("%s", (_title, row) => {
     expect(error?.message).toContain(row.key);
   });
 
-  it("does not change the reason for which a service refuses a key", async () => {
+  it("does not change the service's reason for refusing a key", async () => {
     const message = "Incorrect API key provided.";
     expect(await play(row, 401, { error: { message, type: "invalid_request_error" } })).toMatchObject({ code: "auth", message });
   });
@@ -128,7 +128,7 @@ it("openaiChat says that LM Studio has no such address if it answers 200", async
   expect(error?.message).toContain("The service has no such address. Check the client's `baseURL`");
 });
 
-it("anthropicMessages names the variable of the key if the client has none", async () => {
+it("anthropicMessages names the environment variable for the API key if the client has no key", async () => {
   const client = new Anthropic({ apiKey: null, authToken: null, baseURL: base, maxRetries: 0, logLevel: "off" });
   const provider = anthropicMessages({ client, model: "claude-haiku-4-5" });
   const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Hi" }] });

@@ -82,8 +82,8 @@ async function play({ connect, run }: Row, answers: Parameters<typeof strictServ
   return { result, changes, bodies: service.requests.map(({ body }) => body), refusals: service.refusals };
 }
 
-describe.each(Object.entries(rows))("%s and cached content", (_title, row) => {
-  it("run the tools that the cached content declares", async () => {
+describe.each(Object.entries(rows))("%s with cached content", (_title, row) => {
+  it("runs the tools that the cached content declares", async () => {
     const { result, changes, bodies, refusals } = await play(row, { answers: [toolCall("look", {}), text("Seen.")] });
     expect(refusals).toEqual([]);
     expect(result).toMatchObject({ status: "completed", text: "Seen.", calls: [{ name: "look", outcome: "completed" }] });
@@ -91,7 +91,7 @@ describe.each(Object.entries(rows))("%s and cached content", (_title, row) => {
     expect(changes).toEqual(["system removed", "tools removed", `${row.serverTools} removed`]);
   });
 
-  it("ask for a call that the request cannot force", async () => {
+  it("asks for a call that the request cannot force", async () => {
     const middleware = [prepareIteration(() => ({ toolChoice: "required" as const }))];
     const { result, changes, bodies, refusals } = await play(row, { answers: [text("Done.")] }, { middleware });
     expect([result.text, refusals]).toEqual(["Done.", []]);
@@ -99,7 +99,7 @@ describe.each(Object.entries(rows))("%s and cached content", (_title, row) => {
     expect(JSON.stringify(bodies)).toContain("Call at least one of the tools now");
   });
 
-  it("describe a schema that the service cannot enforce in a message", async () => {
+  it("describes a schema that the service cannot enforce in a message", async () => {
     const schema = z.object({ size: z.record(z.string(), z.number()) });
     const { result, bodies, refusals } = await play(
       row,

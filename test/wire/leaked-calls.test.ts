@@ -58,7 +58,7 @@ async function runOn({ open }: Adapter, answer: Scripted, tools = [look]): Promi
   return { result: await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] }), bodies };
 }
 
-describe.for(adapters)("runToolLoop with $name, and a call in the answer's text", (adapter) => {
+describe.for(adapters)("runToolLoop with $name and calls in the answer's text", (adapter) => {
   const isWhole = whole.has(adapter);
   const run = (answer: Scripted, tools?: (typeof look)[]): Promise<Ran> => runOn(adapter, answer, tools);
 

@@ -33,7 +33,7 @@ it.each<[string, () => Provider, RegExp]>([
   ],
   ["aiSdkModel with OpenAI", () => aiSdkModel({ model: createOpenAI()("gpt-5-mini") }), /OPENAI_API_KEY/],
   ["aiSdkModel with Google", () => aiSdkModel({ model: createGoogleGenerativeAI()("gemini-2.5-flash") }), /API_KEY/],
-])("%s reports a missing API key as auth", async (_, create, said) => {
+])('%s reports a missing API key as the error "auth"', async (_, create, said) => {
   const result = await runToolLoop({ provider: create(), messages: [{ role: "user", content: "Hello" }] });
   expect(result.reason).toMatchObject({ kind: "provider-error", error: { code: "auth", retryable: false } });
   expect(JSON.stringify(result.reason)).toMatch(said);

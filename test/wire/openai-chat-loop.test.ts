@@ -54,7 +54,7 @@ async function serve(...replies: readonly RawReply[]): Promise<RawServer> {
 }
 
 describe("runToolLoop with openaiChat", () => {
-  it("runs two parallel calls and gets an answer from a third-party mock server", async () => {
+  it("runs two parallel calls and receives an answer from a third-party mock server", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
     const cities = ["Oslo", "Rome"].map((city) => ({

@@ -70,7 +70,7 @@ if (hasStreams) {
     });
   });
 } else {
-  it("recorded streams from Anthropic and Gemini: are absent from this checkout", () => {
+  it("recorded streams from Anthropic and Gemini are absent from this checkout", () => {
     expect(hasStreams).toBe(false);
   });
 }

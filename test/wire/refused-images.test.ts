@@ -76,7 +76,7 @@ describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a 
 const zip = { type: "file", mediaType: "application/zip", data: "UEsDBA==", filename: "all.zip" } as const;
 
 it.each(rows.filter(({ model }) => !model.startsWith("AI SDK")).map((row) => [titleOf(row), row] as const))(
-  "a conversation goes on after a message with a file that %s does not accept",
+  "a conversation continues after a message with a file that %s does not accept",
   async (_title, row) => {
     const service = strictService(row.kind, { answers: [text("Hello.")] });
     const options = { provider: row.connect(service) };

@@ -148,7 +148,7 @@ it.each(Object.entries({ ...rows, ...ownRows }))(
 );
 
 it.each(Object.entries({ ...rows, ...ownRows }))(
-  "%s: two concurrent runs of one history each get a retry without reasoning",
+  "%s: two concurrent runs with the same history each get a retry without reasoning",
   async (_title, { connect: connectTo, call, text, error }) => {
     const meet = createMeeting(2);
     let isRefusing = false;

@@ -77,7 +77,7 @@ const client: McpClient = {
   removeNotificationHandler: () => {},
 };
 
-it("a tool schema that accepts no object: is rejected before any request", async () => {
+it("a tool schema that accepts no object is rejected before any request", async () => {
   const { provider, bodies, close } = await adapter.open([done]);
   onTestFinished(close);
   const running = runToolLoop({ provider, tools: registry, messages });
@@ -85,7 +85,7 @@ it("a tool schema that accepts no object: is rejected before any request", async
   expect(bodies).toEqual([]);
 });
 
-it("an MCP tool whose schema accepts no object: is reported and omitted", async () => {
+it("an MCP tool whose schema accepts no object is reported and omitted", async () => {
   const { provider, bodies, close } = await adapter.open([done]);
   onTestFinished(close);
   const errors: unknown[] = [];

@@ -48,7 +48,7 @@ describe("openaiResponses reads a stream with", () => {
     expect(await read(frames, provider)).toEqual({ ...silence, ...said });
   });
 
-  it("different encrypted content in an item's first and last event, and keeps the last", async () => {
+  it("different encrypted content in an item's first and last events, and keeps the latter", async () => {
     const reasoning = (encrypted: string): Fields => ({
       id: "rs_1",
       type: "reasoning",

@@ -114,7 +114,7 @@ function findIn(given: UnknownRecord, known: readonly string[] = []): string | u
   return undefined;
 }
 
-/** True if the name is the known name with other words before it, such as "toolcallId". */
+/** True if the name is the known name preceded by other words, such as "toolcallId". */
 function endsWith(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().endsWith(known.toLowerCase());
 }

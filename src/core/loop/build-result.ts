@@ -38,7 +38,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
-  // Uses `Object.assign` because V8 needs ten times the memory for an object literal that starts with a spread.
+  // Uses `Object.assign` because V8 uses ten times as much memory for an object literal that starts with a spread.
   const result: LoopResult = Object.assign(facts, {
     status: ending.status,
     reason,
@@ -91,7 +91,7 @@ export function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
-  // Lists each field because V8 needs ten times the memory for an object created by a rest pattern or a leading spread.
+  // Lists each field because V8 uses ten times as much memory for an object created by a rest pattern or a leading spread.
   return {
     iteration,
     durationMs,

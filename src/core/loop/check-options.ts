@@ -134,7 +134,7 @@ function isHandoff(tool: unknown): boolean {
   return isRecord(tool) && handoffKey in tool;
 }
 
-/** Throws if two middleware have the same name, because records name the middleware that made them. */
+/** Throws if two middleware have the same name, because records name the middleware that created them. */
 function checkMiddleware(middleware: readonly unknown[]): void {
   const names = new Set<unknown>();
   for (const [index, one] of middleware.entries()) {

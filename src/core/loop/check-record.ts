@@ -149,7 +149,7 @@ const records: readonly (readonly [RegExp, RecordFields])[] = [
 /** The fields of a step's record, for middleware and tools. A step has a value or an error, or was cancelled. */
 const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
-/** Returns which field of a record is wrong, or undefined if none is. */
+/** Returns the invalid field of a record, or undefined if all fields are valid. */
 function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
   // Accepts any record from a different version here, because the run itself refuses it later with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
@@ -192,8 +192,8 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // A nested run's key ends like an outer run's key, so its suffixes are tried too. Steps are excluded, because a step's name can look like
-  // one of these keys by chance.
+  // A nested run's key ends like an outer run's key, so its suffixes are tried too. Steps are excluded, because a step's name may happen to
+  // look like one of these keys.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

@@ -32,7 +32,7 @@ const namespace = "context_restart_";
  * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
  */
 export function contextRestart(fields: ContextRestartFields): ToolResult {
-  // Defined here because bundlers would keep a module-level table even if it is unused: it reads properties of `is`.
+  // Defined here because a module-level table would read properties of `is`, so bundlers would keep it even if it is unused.
   const checks: Checks<ContextRestartFields> = {
     type: [`"${namespace}" followed by a suffix`, isRestartType, undefined, true],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],

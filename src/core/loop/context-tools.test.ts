@@ -161,7 +161,7 @@ describe("createContextStash: maxEntries", () => {
     expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
   });
 
-  it("a rejected put() drops no stored item", () => {
+  it("a rejected put() does not drop any stored item", () => {
     const { stash } = setUp({ maxEntries: 1 });
     const key = stash.put("kept");
     expect(() => stash.put(1n)).toThrow("BigInt");

@@ -141,7 +141,7 @@ function readOutput(
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
     const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
-    // Adds to `facts` instead of copying it, because a spread takes longer than the rest of a synchronous call.
+    // Adds to `facts` instead of copying it, because a spread would take longer than the rest of a synchronous call.
     return Object.assign(facts, outcome);
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };

@@ -22,11 +22,11 @@ export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "to
 
 /** The tool descriptions, and the one function that runs all tools. */
 export interface ToolExecutor {
-  /** The tool descriptions that the model gets. */
+  /** The tool descriptions that the model receives. */
   readonly definitions: readonly ToolDefinition[];
   /**
-   * Runs one tool call, and returns the result or a promise for the result. If the function throws, the model gets a failed
-   * result. The arguments are not validated.
+   * Runs one tool call, and returns the result or a promise for the result. If the function throws, the model receives a failed result. The
+   * arguments are not validated.
    */
   execute(name: string, args: unknown, context: ToolContext): unknown;
 }
@@ -78,10 +78,10 @@ const optionChecks: Checks<GenerateOptions> = {
  * - IterationLimitError if `maxIterations` is reached without an answer,
  * - CostLimitError if `maxCostUSD` is reached, or cannot be checked because a cost is unknown,
  * - AbortedError if `abortSignal` is aborted, or if `onIteration` returns `abort: true`,
- * - the error that `unwrap` throws for any other end of the run.
+ * - the error that `unwrap` throws for any other ending.
  *
- * Each of these errors has the partial result in `error.result`. If a tool throws, the promise does not reject: the model gets
- * a failed result. Invalid arguments reject with a LoopError before any request.
+ * Each of these errors has the partial result in `error.result`. If a tool throws, the promise does not reject: the model receives a failed
+ * result. If an argument is invalid, the promise rejects with a LoopError before any request.
  *
  * @example
  * const { text } = await generateWithTools(

@@ -1,4 +1,4 @@
-// Starts a run's middleware hooks, and names the hook in the error if one fails.
+// Starts a run's middleware hooks. If one fails, the error names it.
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";

@@ -50,8 +50,8 @@ interface ControlState {
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method except `answer` returns "accepted", or "finished" if the run's ending is already decided and no other run uses the control
- * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
+ * Each method except `answer` returns "accepted", or "finished" if the run's ending is already decided and no other run is using the
+ * control yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not receive.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
  * throws "already-running" if its control belongs to another live run.

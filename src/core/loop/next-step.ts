@@ -175,7 +175,7 @@ export function findLimit(state: State, seen: Seen, limits: ResolvedLimits): End
   return findOwnSpent(state, limits) ?? (seen.spentOutside && error(seen.spentOutside));
 }
 
-/** True if an earlier call exceeded `maxToolCalls`, so that the model is now asked to answer without tools. */
+/** True if an earlier call exceeded `maxToolCalls`, so the model is now asked to answer without tools. */
 export function hasLimitedCall({ functionHistory }: State, before: number): boolean {
   return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < before);
 }

@@ -40,9 +40,9 @@ export interface Past {
   readonly journal: Journal | undefined;
   /** True until this execution does something new. */
   readonly isReplayed: boolean;
-  /** True if the journal already has the ending of the replayed calls, so that their waits no longer take answers. */
+  /** True if the journal already contains the ending of the replayed calls, so their waits no longer accept answers. */
   readonly isSettled: boolean;
-  /** True if the replayed calls have ended, in this run or an outer run, so that nothing new may happen in them. */
+  /** True if the replayed calls have ended, in this run or an outer run, so nothing new may happen in them. */
   readonly isSealed: boolean;
   /** True until this execution does something new, if the run was stopped before this execution or still has answers to use. */
   readonly isUndone: boolean;

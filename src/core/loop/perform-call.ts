@@ -70,7 +70,7 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
 
-/** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
+/** The record of a call after middleware has changed its outcome or spending, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
 /** Returns the record of what middleware changed, or undefined if it changed nothing. */
@@ -271,7 +271,7 @@ function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" |
   const { replay, eager } = findTool(registry, made.name) ?? {};
   if (!isOver && (replay === "safe" || eager === true)) return undefined;
   if (!isOver) meter.add({ toolCalls: 1 });
-  // Marks the start event as replayed, because the execution that was cut off has already sent it.
+  // Marks the start event as replayed, because the interrupted execution has already sent it.
   sendStart(run, made, true);
   return "interrupted";
 }

@@ -55,7 +55,7 @@ export interface ToolCallPorts extends PreparePorts {
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Called with each value that a tool's generator yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;
-  /** Called with a tool result's metadata, which only event listeners get. */
+  /** Called with a tool result's metadata, which only event listeners receive. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */
   onLate?(call: ToolCall, success: boolean): void;

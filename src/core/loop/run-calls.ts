@@ -73,10 +73,10 @@ interface Turn {
   readonly activity: Activity;
   /** True for a sequential tool: no other call runs alongside it, and calls keep their order. */
   readonly isAlone: boolean;
-  /** True if middleware runs the call together with others, so that it does not count for `toolConcurrency`. */
+  /** True if middleware runs the call together with others, so it does not count for `toolConcurrency`. */
   isTogether?: boolean;
   /**
-   * "asked" until the call has passed through the middleware. "waiting" if it needs an answer from outside, so that it continues in a later
+   * "asked" until the call has passed through the middleware. "waiting" if it needs an answer from outside, so it continues in a later
    * execution.
    */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
@@ -104,7 +104,7 @@ class Turns {
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, tools need not wait until hooks have seen all calls. With 17 or more calls they still wait, because checking all
+    // If no hook needs to see the calls first, tools can start immediately. With 17 or more calls tools still wait, because checking all
     // earlier calls for each one would be slow.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";

@@ -88,7 +88,7 @@ function findStop({ scope: { cause }, state }: Run): Ending | undefined {
   return ending.status === "stopped-by-user" ? ending : undefined;
 }
 
-/** The record of a request whose answer or spending middleware has changed, for readers that do not run the middleware. */
+/** The record of a request after middleware has changed its answer or spending, for readers that do not run the middleware. */
 export interface RequestEnd {
   /** The changed fields of the answer. */
   readonly changes: Partial<Answer>;

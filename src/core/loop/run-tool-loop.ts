@@ -106,7 +106,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   }
 }
 
-/** Performs a step. Returns the ending of the run, or undefined if the run continues. */
+/** Executes a step. Returns the ending of the run, or undefined if the run continues. */
 function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
   switch (next.kind) {
     case "calls":
@@ -162,7 +162,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // Without a `past`, the code gets here only if a nested run was drained and then ended. The run continues with its next look.
+  // Without a `past`, this point is reached only if a nested run was drained and then ended. The run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;

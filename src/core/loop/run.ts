@@ -154,7 +154,7 @@ export class Run {
   isRequestReplayed = false;
   /**
    * Messages that nested runs in the newest calls did not send. The next look records them, and the result returns them. This run's model
-   * does not get them, because they were meant for other models.
+   * does not receive them, because they were meant for other models.
    */
   readonly returned: InboxMessage[] = [];
   /** The planned ending that the newest look checked. */

@@ -271,7 +271,7 @@ export interface Again {
   readonly isCounted?: true | undefined;
 }
 
-/** Lets a run that was about to end continue for one iteration, to which the limit that was reached does not apply. */
+/** Lets a run that was about to end continue for one iteration, which is exempt from the limit that was reached. */
 export function applyAgain(state: State, { again, isCounted }: Again, { status }: Ending): void {
   const isLimited = status !== "completed";
   const isGranted = isLimited && isCounted !== true;

@@ -1,4 +1,4 @@
-// Runs one provider stream: collects its chunks in a draft, emits events, and returns the result.
+// Streams one answer from the provider: collects its chunks in a draft, emits events, and returns the result.
 
 import type { EventSink } from "../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, ModelChunk } from "../types/provider.ts";
@@ -42,7 +42,7 @@ export interface StreamPorts extends GuardPorts {
    */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
-  /** Receives each call as soon as the call is complete. Must not throw. */
+  /** Receives each call as soon as it is complete. Must not throw. */
   readonly watch?: Pick<MessageWatch, "call" | "discarded" | "ended"> | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;

@@ -84,6 +84,6 @@ export async function contextOf({ run, at, signal }: ContextPorts, { call, tool 
   };
   const late = `The check took longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs").`;
   const answer = await askCaller(ask, { clock, ms: timeouts.callbackMs, signal, late });
-  // Anything but `false` means that the call needs approval, so a callback that returns nothing does not let it run.
+  // Anything but `false` means that the call needs approval, so a callback that returns nothing does not let the call run.
   return { ...view, tool, needsApproval: answer !== false, signal };
 }

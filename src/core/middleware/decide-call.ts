@@ -19,7 +19,9 @@ export function waitForApproval(): Middleware {
   };
 }
 
-/** Gets a decision about a call to a tool with `needsApproval`. A decision from an earlier execution counts even if its policy is gone. */
+/**
+ * Obtains a decision about a call to a tool with `needsApproval`. A decision from an earlier execution counts even if its policy is gone.
+ */
 export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
   const { call, next, at } = given;
   const { tool } = at;
@@ -94,7 +96,7 @@ export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, wai
   at.emit("approval-decided", { ...asked, decision: kind, ...fields });
 }
 
-/** Copies the known fields, so that the journal gets JSON data. An invalid decision denies the call. */
+/** Copies the known fields, so that the journal receives JSON data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };

@@ -31,8 +31,7 @@ export function deferTools(): Middleware {
 }
 
 /**
- * Adds the tools that searches found and those that the model called. A called tool counts as loaded, so that the model sees its schema
- * from then on.
+ * Adds the tools that searches found and those that the model called. A called tool counts as loaded, so later requests include its schema.
  */
 function noteLoaded(loaded: Set<string>, { lastBatch }: State): void {
   for (const { outcome } of lastBatch) {

@@ -37,7 +37,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
 
   const begin = (state: State): UserMessage | undefined => {
     if (last?.iteration === state.iteration) {
-      // The counted message was removed and its request is repeated, so counting starts again.
+      // The counted message was removed and its request is being repeated, so counting starts again.
       counts = counts.restart();
       return last.warning;
     }

@@ -19,7 +19,7 @@ interface Steps {
 
 /**
  * Starts calls to tools with `eager` while the model is still streaming, as soon as a call and all calls before it are complete. A
- * call that needs a decision starts only after its message is complete, and so do all calls in a run with `limits.maxToolCalls`.
+ * call that needs a decision starts only after its message is complete, as do all calls in a run with `limits.maxToolCalls`.
  */
 export function eagerTools(): Middleware {
   return {
@@ -32,7 +32,7 @@ interface StartedCall {
   readonly call: ToolCall;
   readonly kept: KeptSteps;
   readonly begun: Promise<BegunCall | undefined>;
-  /** The id of the current attempt's call that gets the outcome. Undefined after its attempt was discarded. */
+  /** The id of the current attempt's call that receives the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
   /** True if the outcome prevents other calls in the message from starting. */
   isBarring: boolean;
@@ -138,7 +138,7 @@ function signatureOf({ name, args }: ToolCall): string {
   return `${name} ${stableJson(args)}`;
 }
 
-/** Returns a call's outcome. It may come from an equal call from a discarded attempt. */
+/** Returns a call's outcome. It may come from an identical call in a discarded attempt. */
 function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
   const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
   const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };
@@ -161,7 +161,7 @@ class KeptSteps {
     return begun?.outcome === undefined && this.#steps.size === 0 ? undefined : begun;
   }
 
-  /** Returns the call's steps. The record of the outcome names the call that gets the outcome. */
+  /** Returns the call's steps. The record of the outcome names the call that receives the outcome. */
   toSteps(call: ToolCall): Steps {
     const outcome = this.#steps.get("/outcome");
     return { ...Object.fromEntries(this.#steps), ...(outcome !== undefined && { "/outcome": { ...(outcome as object), call } }) };

@@ -42,7 +42,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
         },
         async beforeEnd(ending, { state }) {
           const { kind } = ending.reason;
-          // The final answer was paused too often, so the run ends with the limit that led to it.
+          // The final answer was paused too often, so the run ends with the limit that triggered the final answer.
           if (endedBy !== undefined) return kind === "max-pauses" ? { ending: endedBy.ending } : undefined;
           // Handles only limits that prevent the next request, because other endings leave no room for an answer.
           if (state.phase !== "look") return undefined;

@@ -11,10 +11,10 @@ export interface IdenticalCallsOptions {
 
 const checks: Checks<IdenticalCallsOptions> = { max: { min: 2 } };
 
-/** Outcomes that are not errors, but indicate a loop if the same calls get them repeatedly. */
+/** Outcomes that are not errors, but indicate a loop if the same calls produce them repeatedly. */
 const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
 
-/** The outcomes of the newest calls, and how many times in a row the model got them. */
+/** The outcomes of the newest calls, and how many times in a row they occurred. */
 interface Counted {
   readonly outcomes: readonly Outcome[];
   readonly count: number;

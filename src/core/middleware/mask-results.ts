@@ -17,7 +17,8 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // Not pure with `force`, because the caller may change this set between executions. Its contents are therefore recorded.
+    // With `force`, the middleware is not pure, because the caller may change that set between executions. Its contents are therefore
+    // recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);

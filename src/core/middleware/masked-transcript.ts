@@ -68,7 +68,7 @@ export interface MaskingSource {
   readonly releases: readonly ReleasedResults[];
 }
 
-/** The transcript that the model gets. A message stays the same object until one of its results is masked. */
+/** The transcript that the model sees. A message stays the same object until one of its results is masked. */
 export class MaskedTranscript {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
@@ -91,7 +91,7 @@ export class MaskedTranscript {
     return this.#messages;
   }
 
-  /** Returns a message as the model gets it, with masked results replaced. */
+  /** Returns a message as the model sees it, with masked results replaced. */
   replacementOf(message: Message): Message {
     return this.#replacements.get(message) ?? message;
   }

@@ -55,7 +55,7 @@ function checkTool(toolName: string | undefined, { options }: RunFacts): void {
 }
 
 /**
- * True if the stages may process the result. False for errors without data and content, which the model gets unchanged, and for
+ * True if the stages may process the result. False for errors without data and content, which the model receives unchanged, and for
  * context restarts, which have no result.
  */
 function isEligible(outcome: Outcome): boolean {

@@ -29,7 +29,7 @@ describe("truncateResults with any text", () => {
     size: "max",
   });
 
-  it("stays within the limit, reports the missing bytes, and splits no character", () => {
+  it("stays within the limit, reports the missing bytes, and never splits a character", () => {
     fc.assert(
       fc.property(
         texts,

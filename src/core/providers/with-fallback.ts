@@ -20,7 +20,7 @@ export interface FallbackOptions {
    * run's `timeouts`.
    */
   readonly streamIdleMs?: number | undefined;
-  /** How long a provider that has failed is tried only after all others, in milliseconds. Default 0. */
+  /** How long a failed provider is tried only after all others, in milliseconds. Default 0. */
   readonly cooldownMs?: number | undefined;
 }
 
@@ -40,8 +40,8 @@ const checks: Checks<FallbackOptions> = {
  * If text was already emitted, the `attempt-discarded` chunk revokes it. An empty answer, a refusal and a filtered prompt are not failures.
  * If the run is stopped or aborted, no other provider is tried.
  *
- * Each attempt gets the same request, with all tool results, so no tool runs again. The `attempt-start` chunk names the current provider,
- * whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model can read each
+ * Each attempt receives the same request, with all tool results, so no tool runs again. The `attempt-start` chunk names the current
+ * provider, whose prices, usage, family and provider metadata then apply. Two clients with the same provider id and model can read each
  * other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the final attempt's error, whose
  * message says how many providers failed. The run's own time limits apply to the last provider. If a provider pauses its message, only that
  * provider continues the message.

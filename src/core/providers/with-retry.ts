@@ -56,11 +56,11 @@ const final: ReadonlySet<ProviderErrorCode> = new Set([
  * "unknown" and the codes `auth`, `bad-request`, `context-too-long`, `request-changed` and `content-filter` are never retried. If
  * the run is stopped or aborted, there is no retry. A silent stream is not retried: the silence ends the iteration.
  *
- * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
+ * The wait is between half and the full value of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
  * a longer wait, that wait is used. If no retry follows, the error is passed on unchanged. Each attempt emits the `attempt-start`
  * chunk, and each failed attempt that is retried emits `attempt-discarded`. The usage of failed attempts is counted.
  *
- * The OpenAI and Anthropic SDKs retry automatically. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
+ * The OpenAI and Anthropic SDKs retry automatically. Set `maxRetries: 0` in their clients. Otherwise, the attempts multiply.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *

@@ -86,7 +86,7 @@ export type PendingCall = {
     }
   | {
       /**
-       * `may-have-run`: the call began, and is still running or was cut off by a crash. `not-begun`: the call has no records.
+       * `may-have-run`: the call began, and is still running or was interrupted by a crash. `not-begun`: the call has no records.
        * `nested-run`: the call started a nested run that has not ended. The nested run's pending calls follow in the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";

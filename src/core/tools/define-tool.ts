@@ -44,7 +44,7 @@ declare const fromSchema: unique symbol;
 export type FromSchema = typeof fromSchema;
 
 /**
- * The type of the arguments that `execute` gets: the type argument if there is one, otherwise the schema's output type. For
+ * The type of the arguments that `execute` receives: the type argument if there is one, otherwise the schema's output type. For
  * a plain JSON Schema without a type argument, the type is `unknown`.
  */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]
@@ -64,9 +64,9 @@ export interface DefineTool<Context> {
 }
 
 /**
- * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` gets the output of the
- * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
- * arguments unvalidated, with the type `unknown`. To give the arguments a different type, pass a type argument.
+ * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` receives the output of the schema:
+ * validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` receives the model's arguments
+ * unvalidated, with the type `unknown`. To give the arguments a different type, pass a type argument.
  *
  * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
  * message. Return `toolResult` for more control, return `defer()` if the result comes later, and throw `FatalToolError`

@@ -79,7 +79,7 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
  * registry also validates the arguments with `validate`, and results from outside the run with `validateResult`, if it has these
  * methods. Tools may be added to and removed from each registry later.
  *
- * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If two tools get the same name later,
+ * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If two tools have the same name later,
  * `definitions()` throws this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array
  * of tools nor a registry.
  *
@@ -92,7 +92,7 @@ export function mergeRegistries(...sources: readonly ToolSource[]): ToolRegistry
 }
 
 /**
- * Adds a prefix to the name of each tool, so that tools from several sources do not collide. `source` still gets the names
+ * Adds a prefix to the name of each tool, so that tools from several sources do not collide. `source` still receives the names
  * without the prefix. `context.name` in a tool is the name with the prefix, as the model used it.
  *
  * Throws LoopError "invalid-option" if the prefix is not 1 to 63 letters, digits, "_" or "-". Throws "invalid-tool" if a name

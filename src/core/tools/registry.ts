@@ -215,7 +215,7 @@ const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   return stableJson(shown);
 });
 
-/** True if both tools have the same content. A registry may make new objects each time, so identity does not count. */
+/** True if both tools have the same content. A registry may create new objects each time, so identity does not count. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition | undefined): boolean {
   return one === other || (other !== undefined && textOf(one) === textOf(other));
 }

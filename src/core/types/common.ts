@@ -168,7 +168,7 @@ export type ToolSchema = StandardSchema | JsonSchema;
  * A piece of content that a user or a tool sends to the model.
  *
  * If a provider does not support a part of a user message, the iteration ends with the provider error `bad-request`, before a
- * request is sent. For an unsupported part of a tool result, the model gets text instead of the part. See the table in
+ * request is sent. For an unsupported part of a tool result, the model receives text instead of the part. See the table in
  * docs/guides/providers.md.
  */
 export type ContentPart =
@@ -177,7 +177,7 @@ export type ContentPart =
   | ({ readonly type: "file" } & MediaContent);
 
 /**
- * An image or a file: its content or its URL. Images and files differ only in `type`. The media type decides how the content is
+ * An image or a file: its content or its URL. Images and files differ only in `type`. The media type determines how the content is
  * sent.
  */
 export interface MediaContent {

@@ -56,7 +56,7 @@ export interface DeltaEvent extends EventBase {
 }
 
 /**
- * A part that a tool writes to the user's stream: a fragment of text, or data with a name. Within a call, data with the same `name`
+ * A part that a tool writes to the user's stream: a text fragment, or named data. Within a call, data with the same `name`
  * and `id` replaces earlier data.
  */
 export type EmittedPart<Data = Json> =
@@ -157,7 +157,7 @@ export interface LoopEvents {
    * event is for a thought log, not for users. Secrets in `args` are redacted, and long strings are truncated.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
-  /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
+  /** Emitted when a tool result requests a context restart, so the run continues with more context. */
   restart: CallEvent & {
     readonly suffix: string;
     readonly disableTools: readonly string[];
@@ -318,7 +318,7 @@ export interface EventSink {
   readonly runId: string;
   /** Returns true if the event has a listener. Otherwise, the caller need not create the payload of a frequent event. */
   wants(type: LoopEventType): boolean;
-  /** Sends an event. The payload includes `type`, so that listeners and stream readers get the same object. */
+  /** Sends an event. The payload includes `type`, so that listeners and stream readers receive the same object. */
   send(event: LoopEvent): void;
   /**
    * Returns undefined if the reader can take more events. Otherwise, returns a promise that resolves when the reader can take

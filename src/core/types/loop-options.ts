@@ -323,8 +323,8 @@ export interface ToolContext<Context = unknown> {
    * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. Each part
    * restarts `idleTimeoutMs`. After the call has ended, parts are ignored.
    *
-   * Throws LoopError "invalid-option" if the part is invalid: `name` must be a string of 1 to 64 letters, digits, "_" or "-", and `data` must be
-   * plain data.
+   * Throws LoopError "invalid-option" if the part is invalid: `name` must be a string of 1 to 64 letters, digits, "_" or "-", and
+   * `data` must be plain data.
    */
   emit(part: EmittedPart<unknown>): void;
   /** The transcript so far, as a frozen array that is created when this property is read. */
@@ -381,7 +381,7 @@ export interface ToolRegistry {
   definitions(): readonly ToolDefinition[];
   /** Runs one tool. Returns the result, a generator that ends with the result, or a promise for either. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
-  /** Validates the arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
+  /** Validates the arguments before the tool runs. Without this method, tools receive the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
   /** Validates a result from outside. Without this method, any JSON data is accepted. */
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;

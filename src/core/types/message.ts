@@ -57,7 +57,7 @@ export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
   readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval" | "awaiting-result";
-  /** The result that the model gets. */
+  /** The result that the model receives. */
   readonly result: Json;
   /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;

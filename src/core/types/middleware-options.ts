@@ -126,7 +126,7 @@ export interface StopContext {
    * other fields are from the last stream.
    */
   readonly response: StreamResult;
-  /** The usage so far of all streams and nested runs, including this response. */
+  /** The usage of all streams and nested runs so far, including this response. */
   readonly totalUsage: Usage;
   /** The cost so far in USD, including this response. Undefined if any cost is unknown. */
   readonly costUSD: number | undefined;
@@ -154,7 +154,7 @@ export interface FinalAnswerReserve {
 
 /** The messages that a summary replaces, as JSON data. The transcript keeps these messages. */
 export interface CompactedMessages {
-  /** The summary that the model gets instead of the messages. */
+  /** The summary that the model receives instead of the messages. */
   readonly summary: string;
   /** The number of messages at the beginning of the transcript that the summary covers, including those in `kept`. */
   readonly count: number;
@@ -164,7 +164,7 @@ export interface CompactedMessages {
 
 /** The recorded result of a compaction. */
 export type CompactionAnswer = {
-  /** The estimated tokens of the next request, before and after the compaction. The two are equal if the compaction failed. */
+  /** The estimated token counts of the next request, before and after the compaction. They are equal if the compaction failed. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The summary's usage, its cost in USD, and the model that wrote it. Absent if no request was sent. */
@@ -251,7 +251,7 @@ export type ApprovalDecision =
   /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `answers`. */
   | { readonly kind: "ask" };
 
-/** The result of a waiting call: a value, or an error if the call failed. The model gets the value or the error. */
+/** The result of a waiting call: a value, or an error if the call failed. The model receives the value or the error. */
 export type OutsideResult = (
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string }

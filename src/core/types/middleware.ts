@@ -75,7 +75,7 @@ export type Outcome = ToolOutcome & {
 /** A model request as seen by middleware. */
 export interface RequestDraft {
   readonly provider: Provider;
-  /** The messages that the model gets. The run's transcript remains complete. */
+  /** The messages that the model receives. The run's transcript remains complete. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   /** The names of the tools that may run in this iteration. Default: all tools in the request. */
@@ -88,7 +88,7 @@ export interface RequestDraft {
   readonly toolChoice?: ToolChoice | undefined;
   /** The choice that still limits which tools may run after a forced `toolChoice` was reset to "auto". */
   readonly enforced?: ToolChoice | undefined;
-  /** True if a forced choice stays forced after the first call. Default: the following requests get "auto". */
+  /** True if a forced choice stays forced after the first call. Default: the following requests use "auto". */
   readonly keepsChoice?: true | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly compactAt?: number | undefined;
@@ -144,7 +144,7 @@ export interface Middleware extends Hooks {
   /** True if the middleware never records a step, so it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
-   * True if the middleware decides about each call to a tool with `needsApproval`, so that the run does not also wait for a person's
+   * True if the middleware decides about each call to a tool with `needsApproval`, so the run does not also wait for a person's
    * decision. Such a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
@@ -205,7 +205,7 @@ export interface Hooks {
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Called around the tool, inside the `call` hooks of all middleware, with the arguments that these hooks have set. The schema adds its
-   * defaults inside `next`: use `at.validated` to read the arguments that the tool gets. Calls that may not run, for example beyond
+   * defaults inside `next`: use `at.validated` to read the arguments that the tool receives. Calls that may not run, for example beyond
    * `maxToolCalls`, do not reach these hooks. `next` may still refuse arguments that a hook has chosen.
    */
   execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;

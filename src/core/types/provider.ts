@@ -224,7 +224,7 @@ export type ModelChunk =
   | { readonly type: "thought-log"; readonly payload: unknown }
   /**
    * Sent by a provider that wraps other providers. Names the provider and model of the following chunks. These names
-   * determine the price, and which provider may get the provider metadata.
+   * determine the price, and which provider may receive the provider metadata.
    */
   | {
       readonly type: "attempt-start";
@@ -258,7 +258,7 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** The tool calls, in the order in which the model made them. */
   readonly calls: readonly ToolCall[];
-  /** The ids of calls from discarded attempts. No later call in the run gets one of these ids. Absent if there are none. */
+  /** The ids of calls from discarded attempts. No later call in the run reuses these ids. Absent if there are none. */
   readonly discardedIds?: readonly string[] | undefined;
   /** The parts of the message, in order. Absent for the usual order: all reasoning, all text, all calls. */
   readonly order?: readonly PartStart[] | undefined;

@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** Recorded, like `requiresFollowUp`, because it decides whether a run continues, and a replay must decide the same way. */
+  /** Recorded, like `requiresFollowUp`, because it determines whether a run continues, and a replay must decide the same way. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }
@@ -62,7 +62,7 @@ export interface ToolCall {
 /** A question that a tool asked with `ask`, as JSON data. */
 export interface ToolQuestion {
   readonly text: string;
-  /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
+  /** The JSON Schema of the answer. `{ type: "string" }` if the tool provided no schema. */
   readonly schema: JsonSchema;
   /** The issues with the previous answer, if the same question was asked before and that answer did not match the schema. */
   readonly issues?: readonly Issue[] | undefined;
@@ -136,7 +136,7 @@ export type ToolOutcome = {
       readonly restart?: true | undefined;
     }
   /**
-   * The tool has failed. If `fatal` is true, the failure ends the run. The model also gets `data` and `content`, which come from the
+   * The tool has failed. If `fatal` is true, the failure ends the run. The model also receives `data` and `content`, which come from the
    * `toolResult`.
    */
   | {
@@ -155,9 +155,7 @@ export type ToolOutcome = {
       readonly by?: "tool-choice" | undefined;
     }
   | { readonly kind: "denied"; readonly reason?: string | undefined; readonly guardrail?: DenyingGuardrail | undefined }
-  /**
-   * `approve` or `needsApproval` threw an error or took longer than `timeouts.approvalMs`. The model does not get `error`.
-   */
+  /** `approve` or `needsApproval` threw an error or took longer than `timeouts.approvalMs`. The model does not receive `error`. */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
   /**
    * The model has called an unknown tool. `known` lists at most 50 tools, and `more` is the number left out. `known` is

@@ -143,12 +143,12 @@ export interface ToolResult {
   readonly success: boolean;
   readonly data?: unknown;
   readonly error?: string | undefined;
-  /** The reason for a failure, as text for the model. If it is absent, the model gets `error`. */
+  /** The reason for a failure, as text for the model. If it is absent, the model receives `error`. */
   readonly message?: string | undefined;
   /** Set to true to end the run as completed after the calls in this iteration. Default false. */
   readonly endTurn?: boolean | undefined;
-  /** Text, images and files for the model, in addition to `data`. The model also gets the data and content of a failed result. */
+  /** Text, images and files for the model, in addition to `data`. The model also receives the data and content of a failed result. */
   readonly content?: readonly ContentPart[] | undefined;
-  /** Data for event listeners, which the model never gets. */
+  /** Data for event listeners, which the model never sees. */
   readonly metadata?: unknown;
 }

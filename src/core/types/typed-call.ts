@@ -46,7 +46,7 @@ export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [
     }
   : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
-/** The type of the arguments that a tool's `execute` gets: the output of its schema. */
+/** The type of the arguments that a tool's `execute` receives: the output of its schema. */
 export type ToolArgs<T extends AnyTool> = Parameters<NonNullable<T["execute"]>>[0];
 
 /** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
@@ -128,7 +128,7 @@ type UncompletedCall = RunCallFacts & {
   readonly outcome: Exclude<ToolHistoryEntry["outcome"], "completed"> | "processed";
   /** The arguments as the model wrote them. */
   readonly args: Json;
-  /** The result that the model got. */
+  /** The result that the model received. */
   readonly result: Json;
 };
 

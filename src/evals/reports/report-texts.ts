@@ -74,7 +74,7 @@ export function describeScores({ totals }: EvalReport): readonly string[] {
   return Object.entries(totals.scores).map(([name, score]) => `${name} ${formatScore(score)}`);
 }
 
-/** Returns what a case's trials have spent together. */
+/** Returns the total that a case's trials have spent. */
 export function sumSpent({ trials }: CaseReport): Spent & Pick<TrialReport, "durationMs"> {
   const durationMs = trials.reduce((sum, trial) => sum + trial.durationMs, 0);
   return { ...trials.reduce<Spent>(addSpent, nothingSpent), durationMs };
@@ -149,7 +149,7 @@ export function sortCases(cases: readonly CaseReport[]): readonly CaseReport[] {
   return [...cases].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Describes what got better or worse. The first line is the verdict. `quote` formats a score's name. */
+/** Describes what improved or got worse. The first line is the verdict. `quote` formats a score's name. */
 export function describeComparison(comparison: EvalComparison, quote = (name: string): string => name): readonly string[] {
   const { worse, better, p, passRate, scores, ended, tokens, costUSD, reason, cases } = comparison;
   const count = (kind: EvalComparison["cases"][number]["change"]): number => cases.filter((one) => one.change === kind).length;

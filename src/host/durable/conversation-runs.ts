@@ -82,7 +82,7 @@ export class ConversationRuns {
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
     const event = last && (JSON.parse(last.body) as StoredEvent).event;
     if (event?.type !== "run-end" || event.path !== undefined) return run;
-    // If its worker died, the run's end is stored only after another worker has taken over, so the run still counts as live.
+    // If the run's worker died, the end is stored only after another worker has taken over, so the run still counts as live.
     if (!(await this.#endsWithin(run.runId, storedWithinMs))) return run;
     const found = await this.#engineOf().find(run.runId);
     return { number: run.number, runId: run.runId, ...(found ?? { state: "deleted" }) };
@@ -130,7 +130,7 @@ export class ConversationRuns {
     }
   }
 
-  /** True if a stop or kill was sent to the run. */
+  /** True if a stop or kill request was sent to the run. */
   async isStopping({ runId }: LastRun): Promise<boolean> {
     const messages = await this.#engineOf().store.readMessages(runId, 0);
     return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");

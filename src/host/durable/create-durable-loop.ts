@@ -114,7 +114,7 @@ class DurableVerbs {
     });
     const { lastRead, isPriced: _, endedAt: _endedAt, ...facts } = JSON.parse(end) as RunFacts;
     const opened = await this.#open(id);
-    // An ended run without events has been deleted in the meantime, so it is refused.
+    // A run that has ended but has no events was deleted in the meantime, so it is refused.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // Reads messages that arrived after the run last checked for messages.
     const late = await readSteered(engine.store, id, lastRead);
@@ -200,7 +200,7 @@ class DurableVerbs {
     for (const [callId, decision] of Object.entries(decisions)) {
       const { inspection, options } = opened;
       const message = await toDecided({ ...inspection, tools: options.tools }, callId, decision);
-      // An ended run accepts no decisions, although its records may contain waiting calls.
+      // A run that has ended accepts no decisions, even though its records may contain waiting calls.
       if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection : undefined, callId);
       messages.push(message);
     }

@@ -1,4 +1,4 @@
-// Types for conversations whose runs any worker can execute and show.
+// Types for conversations whose runs any worker can execute and display.
 
 import type { EntryOptions, StopRequest } from "../../core/types/loop-options.ts";
 import type { AnyTool } from "../../core/types/tool.ts";

@@ -1,4 +1,4 @@
-// Types for loops whose runs any worker can execute, stop and show, on any workflow engine.
+// Types for loops whose runs any worker can execute, stop and display, on any workflow engine.
 
 import type { AnyTool } from "../../core/types/tool.ts";
 import type { EntryOptions, StopRequest } from "../../core/types/loop-options.ts";
@@ -50,7 +50,7 @@ export interface DurableEventsOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * True to also end the stream when the run is only waiting for decisions or results. The last event is then a `run-end` with the status
-   * `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding event. To get the
+   * `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding event. To read the
    * events after the decision, call `events` again. Default false.
    */
   readonly endsWhenWaiting?: boolean | undefined;

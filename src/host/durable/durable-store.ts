@@ -55,7 +55,7 @@ export interface DurableStore {
   mayRepeat(error: unknown): boolean;
   /**
    * Begins an execution of a run. Earlier executions can no longer append events. `claim` increases with each execution in this
-   * process, so that repeating the call does no harm. Rejects with NotOwner if another process, or a newer execution in this
+   * process, so repeating the call is harmless. Rejects with NotOwner if another process, or a newer execution in this
    * process, owns the run.
    */
   begin(runId: string, claim: number): Promise<Begun>;

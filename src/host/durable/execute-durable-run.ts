@@ -58,7 +58,7 @@ export interface Resting {
 
 export interface DurableExecution {
   readonly runId: string;
-  /** `options` is called after the execution has begun, so that an error from `options` ends this execution. */
+  /** `options` is called after the execution has begun, so an error from `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
   /** The run's input, as JSON. Default: the stored input. */
   readonly input?: string | undefined;
@@ -126,7 +126,7 @@ class Execution implements LiveRun {
 
   readonly abandon = (): void => {
     this.#isAbandoned = true;
-    // Aborts before the kill, so that the events and outcomes that the kill causes are dropped.
+    // Aborts before killing the run, so that the events and outcomes caused by the kill are dropped.
     this.#over.abort(new Error("This execution of the run was abandoned."));
     this.#writer?.close();
     this.#control?.kill();
@@ -297,7 +297,7 @@ class Execution implements LiveRun {
     const own = followSignal(over);
     const wait = { waits, isOver: false };
     const timers = [
-      // Counts waiting as progress only after a while, because another call of the run may still crash the process.
+      // Counts waiting as progress only after a while, because another call in the run may still crash the process.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
       limitMs && setTimeout(() => own.abort(), Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
@@ -325,8 +325,8 @@ class Execution implements LiveRun {
     const given = waits.flatMap(({ id, what, attempt }) => {
       const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
       const answer = sent[attempt];
-      // A nested call's result cannot be checked yet, because only the nested run knows the tool. An invalid one would make the execution
-      // fail, so it is passed on alone.
+      // A nested call's result cannot be checked yet, because only the nested run knows the tool. An invalid result would make the
+      // execution fail, so each of these results is passed on separately.
       return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
     });
     const sure = given.filter(({ isSure }) => isSure);

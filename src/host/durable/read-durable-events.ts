@@ -105,7 +105,7 @@ class EventReader {
     // Reads again, because the last events may have been written between `readEvents` and `find`.
     const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
-    // An ended run without events must be in the middle of its deletion, which removes the events first.
+    // A run that has ended but has no events is being deleted. Deletion removes the events first.
     if (last.length === 0 && (await engine.store.countEvents(id)) === 0) this.#run.refuse();
     return last;
   }

@@ -98,7 +98,7 @@ function compareRequests(
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // Iterating over a run's requests reuses one array of messages, so the iterator advances only when the next request is needed.
+  // The iterator reuses one array of messages for all of a run's requests, so it advances only when the next request is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {

@@ -41,7 +41,7 @@ export function isUnread({ causes }: CacheBreak): boolean {
   return causes[0].kind === "cache-unread";
 }
 
-/** True if only the tool choice or settings have changed, which breaks the cache only in some services. */
+/** True if only the tool choice or settings have changed, which breaks the cache only with some services. */
 function isUncertain({ causes, lostChars }: CacheBreak): boolean {
   return lostChars === 0 && causes.every(({ kind }) => kind === "tool-choice-changed" || kind === "setting-changed");
 }

@@ -60,7 +60,7 @@ export interface ToolsDifference {
   readonly added: readonly ToolDefinition[];
   readonly removed: readonly ToolDefinition[];
   readonly changed: readonly ChangedTool[];
-  /** True if the tools that are in both requests come in a different order. */
+  /** True if the tools that are in both requests appear in a different order. */
   readonly isReordered: boolean;
   readonly order: readonly string[];
 }

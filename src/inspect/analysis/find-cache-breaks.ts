@@ -18,7 +18,7 @@ export interface CacheBreak {
   /** True if a request to a different provider or model was sent between the two requests. */
   readonly isSwitchedBack: boolean;
   readonly afterMs: number;
-  /** The causes, in the order in which services read a request. The first cause decides how much is lost. */
+  /** The causes, in the order in which services read a request. The first cause determines how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
   /**
    * The place at which the request begins to differ. Undefined if the provider, the model or only settings have
@@ -30,7 +30,7 @@ export interface CacheBreak {
   readonly keptChars: number;
   /**
    * The number of characters after the first difference. 0 if only settings have changed, because a changed setting breaks the cache only
-   * in some services.
+   * with some services.
    */
   readonly lostChars: number;
   readonly cachedTokens: number | undefined;

@@ -197,8 +197,8 @@ interface TraceEvent {
  * are microseconds since the first run started. If the log contains that run's wall-clock time, it is in `otherData.startedAt`. An event
  * lasts at least 1 microsecond. Parts that have not ended extend to the last line of the log, and have `open: true`.
  *
- * The event arguments contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
- * `options`.
+ * The event arguments contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" if `options` is
+ * invalid.
  *
  * @example
  * await writeFile("run.trace.json", toChromeTrace(await readRunLog("run.jsonl")));

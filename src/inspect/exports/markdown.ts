@@ -109,7 +109,7 @@ const checks: Checks<MarkdownOptions> = {
  * plain text, even if the viewer allows HTML. Control characters are shown as code points. The only HTML is `<details>` around the system
  * text and reasoning.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `options`.
+ * Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid.
  *
  * @example
  * const { runs } = await readRunLog("run.jsonl");

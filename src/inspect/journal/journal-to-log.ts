@@ -13,11 +13,11 @@ import { RunRecorder } from "../log/middleware.ts";
  * decisions, nested runs, usage, durations and the end reason. When `parseRunLog` parses this text, the log's `source` is "journal".
  *
  * The times in this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
- * the log has the plain transcript, without system text, settings, context items or masking. First tokens, attempts, progress and metadata
- * are missing too.
+ * the log has the plain transcript, without system text, settings, context items or masking. First-token times, attempts, progress and
+ * metadata are also missing.
  *
- * Can be called during the run: an incomplete last line is ignored. Rejects like `inspectJournal`: with errors from the
- * disk, and with LoopError "invalid-option", "journal-mismatch", "journal-damaged" or "journal-refused".
+ * Can be called during the run: an incomplete last line is ignored. Rejects like `inspectJournal`: with file system errors, and with
+ * LoopError "invalid-option", "journal-mismatch", "journal-damaged" or "journal-refused".
  *
  * @example
  * const text = await journalToRunLog("runs/order-7.jsonl");

@@ -66,7 +66,7 @@ const firstLineBytes = 256;
 
 /**
  * Opens a file only if it is a regular file. Another user of the folder could have replaced the log with a symbolic link to a
- * different file, or with a pipe that never answers.
+ * different file, or with a pipe that blocks forever.
  */
 async function openLog(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -14,7 +14,7 @@ import { measure, Measured, type Writable } from "./shared-values.ts";
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
 
-/** Fields of messages and events that contain ids, names and constants. They are not content, so `redact` does not get them. */
+/** Fields of messages and events that contain ids, names and constants. They are not content, so they are not passed to `redact`. */
 const plainFields: ReadonlySet<string> = new Set([
   ...["type", "kind", "role", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
@@ -89,7 +89,7 @@ export class Cleaner {
   /** Copies data in which all strings are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
-    // Remembers the clean copies of arguments and results only, because the run deep-freezes them, whereas other values may change.
+    // Remembers clean copies only of arguments and results, because the run deep-freezes those, whereas other values may change.
     const isKept = (place === "arguments" || place === "result") && typeof value === "object" && Object.isFrozen(value);
     const known = isKept && value !== null ? this.#values.get(value) : undefined;
     if (known?.place === place) return known.measured;

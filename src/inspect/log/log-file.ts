@@ -165,7 +165,7 @@ function append(open: OpenFile, text: string): void {
 
 const starts = { log: '{"type":"log"', journal: '{"format":"turnwright-journal"' } as const;
 
-/** Determines a file's kind from its first bytes. Returns undefined for an unknown kind. Rejects with errors from the disk. */
+/** Determines a file's kind from its first bytes. Returns undefined for an unknown kind. Rejects with file system errors. */
 export async function findStart(path: string): Promise<keyof typeof starts | undefined> {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

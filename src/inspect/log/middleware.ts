@@ -59,7 +59,7 @@ export class RunRecorder implements RunObserver {
   readonly #run: KnownRun;
   /** The fields of the run-start line, until the line is written. */
   #first: LogFields | undefined;
-  /** How many events about each step this execution has sent. Undefined if the run is new in the log. */
+  /** How many events this execution has emitted for each step. Undefined if the run is new in the log. */
   readonly #seen: Map<string, number> | undefined;
   readonly #emitted = new EmittedTexts();
   #draft: OutputDraft | undefined;
@@ -133,7 +133,7 @@ export class RunRecorder implements RunObserver {
     this.#note(event);
   }
 
-  /** True once the stream's output is complete. Calls that start early send events before that. */
+  /** True once the stream's output is complete. Calls that start early emit events before that. */
   #isOutputOver({ type, replayed }: LoopEvent): boolean {
     return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
   }
@@ -282,8 +282,8 @@ export class RunRecorder implements RunObserver {
 /** The options of `runLog`. */
 export interface RunLogOptions {
   /**
-   * A file's path, or a sink that gets each line. Only the owner of a new file can read it. In an existing log, new lines
-   * are added after the last line.
+   * A file's path, or a sink that receives each line. A new file can be read only by its owner. If the log already exists, new lines are
+   * appended to it.
    */
   readonly to: string | RunLogSink;
   /**
@@ -328,7 +328,7 @@ function warn(error: unknown): void {
  * dies, all of the run's lines so far are in the file. The log does not change the run's events, result or errors. A resumed run continues
  * its log: replayed steps that are already in the log are not written again.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `log`.
+ * Throws LoopError "invalid-option" or "unknown-option" if `log` is invalid.
  *
  * @example
  * await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: "run.jsonl" })] });

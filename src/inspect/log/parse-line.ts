@@ -62,7 +62,7 @@ function notHeader(): LineError {
   return new LineError(1, "is not the header of a run log. Check the path");
 }
 
-/** True if a crash has cut off the last line. Throws a LineError if line 1 is not the beginning of a header. */
+/** True if a crash has left the last line incomplete. Throws a LineError if line 1 is not the beginning of a header. */
 export function isTornLine(text: string, number: number): boolean {
   if (text === "" || parseJson(text) !== undefined) return false;
   const start = '{"type":"log",';

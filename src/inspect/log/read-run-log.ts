@@ -318,7 +318,7 @@ export async function readRunLog(path: string): Promise<RunLog> {
 }
 
 /**
- * Reads a run log from its text, such as the joined lines that a sink got. Throws LoopError "log-damaged" like `readRunLog`.
+ * Reads a run log from its text, such as the joined lines that a sink received. Throws LoopError "log-damaged" like `readRunLog`.
  *
  * @example
  * const lines: string[] = [];

@@ -16,8 +16,7 @@ const maxLevels = 1_100;
 const tooDeep = `has a value of more than ${maxLevels} levels`;
 
 /**
- * The maximum size of a line with references, in values and characters. Without this limit, a few short lines could stand for
- * gigabytes.
+ * The maximum size of a line with references, in values and characters. Without this limit, a few short lines could expand to gigabytes.
  */
 const maxExpanded = 2 ** 24;
 

@@ -5,7 +5,7 @@ import { connectNothing, dataMark, type PageData, pageDataId, type PageLog } fro
 export interface RunPageLog {
   /** The log's name on the page. */
   readonly name: string;
-  /** The log file's content, or the joined lines that a sink got. */
+  /** The log file's content, or the joined lines that a sink received. */
   readonly text: string;
 }
 

@@ -1,4 +1,5 @@
-// Runs an iteration again with different options. Earlier iterations are replayed from a journal or a log, so nothing in them is executed.
+// Runs an iteration again with different options. Earlier iterations are replayed from a journal or a log, so nothing in them is executed
+// again.
 
 import {
   type Answer,
@@ -151,7 +152,7 @@ function repeatCompactions(compactions: Past["compactions"]): Middleware {
 interface DraftIteration {
   readonly streams: Answer[];
   settled: readonly EndedCall[];
-  /** True if the iteration was retried after its calls, so that it has two messages. */
+  /** True if the iteration was retried after its calls, so it has two messages. */
   readonly isSplit: boolean;
 }
 

@@ -47,7 +47,7 @@ interface ShownRun {
   readonly log: LoadedLog;
 }
 
-/** Returns the runs of all logs. A run keeps its number when an earlier log gets more runs. */
+/** Returns the runs of all logs. A run keeps its number when runs are added to an earlier log. */
 function useRuns(logs: readonly (LoadedLog | undefined)[], isReady: boolean): readonly ShownRun[] {
   const numbered = useRef<LoggedRun[]>([]);
   const found = new Map<LoggedRun, Omit<ShownRun, "run">>();

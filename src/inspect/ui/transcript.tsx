@@ -108,7 +108,7 @@ function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
     const { top, bottom } = range.getBoundingClientRect();
     const view = scroller.getBoundingClientRect();
     if (top < view.top + 40 || bottom > view.bottom - 40) scroller.scrollTop += top - view.top - view.height / 3;
-    // Scrolls again in the next few frames, because newly measured entries may move the hit.
+    // Scrolls again in the next few frames, because newly measured entries may move the search hit.
     if (frame < 4) requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -171,7 +171,7 @@ function rangeOf(node: Node, from: number, to: number): Range {
 }
 
 function setHighlight(name: string, ranges: readonly Range[]): void {
-  // Does nothing in old browsers, which cannot highlight hits.
+  // Does nothing in old browsers, which cannot highlight search hits.
   if (typeof Highlight === "undefined") return;
   if (ranges.length === 0) CSS.highlights.delete(name);
   else CSS.highlights.set(name, Object.assign(new Highlight(...ranges), { priority: name === "found-now" ? 1 : 0 }));

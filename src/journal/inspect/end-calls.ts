@@ -4,7 +4,7 @@ import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { JournalInspection } from "./inspect-journal.ts";
 
 /**
- * Returns the messages of a run that was cut off, with a result for each call. A call without an outcome gets the result
+ * Returns the messages of an interrupted run, with a result for each call. A call without an outcome gets the result
  * "interrupted" if it may have run, and "not-run" otherwise, so that the model does not repeat a call by mistake.
  */
 export function endCalls({ messages, pendingCalls }: Pick<JournalInspection, "messages" | "pendingCalls">): readonly Message[] {

@@ -68,11 +68,11 @@ export interface JournalInspection {
 }
 
 /**
- * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
- * Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called while the run
- * is running: an incomplete last line is ignored.
+ * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage. Sends no
+ * request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. Can be called during the run: an incomplete
+ * last line is ignored.
  *
- * Rejects with errors from the disk, such as ENOENT, and with LoopError:
+ * Rejects with file system errors, such as ENOENT, and with LoopError:
  *
  * - "invalid-option" if the argument is neither a path nor a journal
  * - "journal-mismatch" for records in a different format version

@@ -34,7 +34,7 @@ export interface FilteredMessages {
   readonly messages: readonly Message[];
   /** The number of messages that the filter kept, at the beginning of `messages`. */
   readonly left: number;
-  /** The number of transcript messages that the filter got. */
+  /** The number of transcript messages that were passed to the filter. */
   readonly before: number;
 }
 
@@ -44,7 +44,7 @@ export interface CompactionFacts {
   readonly system: string | undefined;
   readonly tools: readonly ToolDefinition[];
   readonly transcript: readonly Message[];
-  /** The transcript as the model gets it, without masked results. */
+  /** The transcript as the model sees it, without masked results. */
   readonly messages: readonly Message[];
   /** The filtered messages, if the current agent does not see all messages. */
   readonly filtered?: FilteredMessages | undefined;
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // Does not end the run here if it was stopped during the summary, because the next stream then ends it.
+              // Does not end the run here if it was stopped while the summary was being written, because the next stream then ends it.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);

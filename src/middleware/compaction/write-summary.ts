@@ -78,7 +78,7 @@ export async function writeSummary(
     }
     const text = result.text.trim();
     if (!isWritten(result) || text === "") return { error: errorOf(result), spending: spent.spending };
-    // Cuts the summary, because a service may ignore `maxOutputTokens` and a longer one could make the next request too long.
+    // Truncates the summary, because a service may ignore `maxOutputTokens` and a longer one could make the next request too long.
     summary = takePart(text, 2 * ports.maxOutputTokens);
     rest = rest.slice(part.length);
     isInside = !part.endsWith("\n\n");

@@ -28,7 +28,7 @@ describe("createDeliberateMode with tools", () => {
     expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);
   });
 
-  it("never gets an invalid trigger from a tool, because defineTool throws", () => {
+  it("never receives an invalid trigger from a tool, because defineTool throws", () => {
     const make = () => defineTool({ name: "a", description: "a", inputSchema: {}, triggers: 7 as never, execute: () => 1 });
     expect(make).toThrow('Tool "a" has an invalid "triggers": it is 7, but must be a string or an array of strings.');
   });

@@ -121,7 +121,7 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** Searches the text of one turn. All calls to `find` share one limit for the work of regular expressions. */
+/** Searches the text of one turn. All calls to `find` share one limit on the work done by regular expressions. */
 export interface TriggerSearch {
   /** The regular expressions that were skipped because the limit was reached. */
   readonly unsearched: ReadonlySet<string>;

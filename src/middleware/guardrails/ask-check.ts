@@ -13,7 +13,7 @@ export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "i
   readonly text?: string | undefined;
 }
 
-/** The parts of a run that checks need, and their time limit. */
+/** The parts of a run that checks need, and the time limit for the checks. */
 export interface CheckPorts {
   readonly facts: Omit<CheckContext, "signal">;
   readonly clock: Clock;

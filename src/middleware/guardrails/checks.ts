@@ -24,7 +24,7 @@ export interface CheckedInput {
   readonly messages: readonly Message[];
 }
 
-/** A check for the user's input. It runs at the same time as the request. If the check refuses, the request is cut off. */
+/** A check of the user's input. It runs at the same time as the request. If the check refuses the input, the request is cancelled. */
 export interface InputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -38,7 +38,7 @@ export interface CheckedOutput {
   readonly part: "text" | "reasoning";
   /**
    * False while the model is still writing this part. Always true for a check without `window`. If a second response continues the first
-   * one, the value is also true at the end of the first, because its text is then shown. During the second response, the check gets the
+   * one, the value is also true at the end of the first, because its text is then shown. During the second response, the check receives the
    * text of both.
    */
   readonly isComplete: boolean;
@@ -46,7 +46,7 @@ export interface CheckedOutput {
   readonly hasCalls: boolean;
 }
 
-/** A check for the text that the model writes. Checks run in order. Each check gets the text as changed by the earlier checks. */
+/** A check of the text that the model writes. Checks run in order. Each check gets the text as changed by the earlier checks. */
 export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -62,7 +62,7 @@ export interface OutputCheck<Context = unknown> {
 }
 
 /**
- * A check for a tool call. It runs after the arguments are validated, and before `approve`. If `approve` or a
+ * A check of a tool call. It runs after the arguments are validated, and before `approve`. If `approve` or a
  * decision edits the arguments, the check runs again before the edited arguments are validated.
  */
 export interface ToolCheck<Context = unknown> {

@@ -104,7 +104,7 @@ function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<Mod
   return next;
 }
 
-/** Waits for a check. The timeouts for a silent stream are paused meanwhile, because each check has its own time limit. */
+/** Waits for a check. Meanwhile, the timeouts for a silent stream are paused, because each check has its own time limit. */
 async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
   const letGo = keepAlive(call);
   try {

@@ -39,7 +39,7 @@ const ofOutput: Checks<OutputCheck> = {
  * results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request that has new user messages, such as the first. Until all checks have passed, no part of
- *   the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.
+ *   the response is shown and no tool runs. A refusal cancels the request and ends the run as `input-guardrail`.
  * - `output`: passes, rewrites or refuses the text of each response, before it is shown, recorded or used. A refusal ends the run as
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call. Arguments that an approval has edited are checked again.

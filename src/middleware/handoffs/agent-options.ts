@@ -27,8 +27,8 @@ export interface AgentOptions {
    */
   readonly system?: string | AgentSystem | undefined;
   /**
-   * The agent's tools. A string is the name of a tool in the run's `tools` option, for example from a registry. The agent also has all of
-   * the run's tools that no agent lists. Default: none.
+   * The agent's tools. A string is the name of a tool in the run's `tools` option, for example from a registry. The agent can also use all
+   * of the run's tools that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
   /** The names of the agents that this agent may hand over to. Default: none. */

@@ -14,7 +14,7 @@ const ignored = {
 
 export interface HandoffRules {
   readonly agents: ReadonlyMap<string, AgentOptions>;
-  /** The names of tools that agents list. All agents have the other tools. */
+  /** The names of tools that agents list. The other tools are available to all agents. */
   readonly listed: ReadonlySet<string>;
   readonly start: string;
   /** The number of messages before the handoff to `start`, if an earlier run in the conversation made one. */
@@ -82,7 +82,7 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
     ends(state) {
       read(state);
       const { length: count } = own.handoffs;
-      // Applies only in the handoff's own iteration, because a retry of the run would otherwise end again immediately.
+      // Enforces the limit only in the handoff's own iteration, because a retry of the run would otherwise end again immediately.
       const isOver = count > maxHandoffs && state.phase === "calls" && own.handoffs.at(-1)?.iteration === state.iteration;
       return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
     },

@@ -1,7 +1,10 @@
 import type { LoopStream, StructuredOutput } from "../../core/index.ts";
 import { escapeControls, parseJson } from "../../shared/json.ts";
 
-/** The maximum nesting depth. Deeper JSON gets no partial values, because the caller's recursive functions could overflow the stack. */
+/**
+ * The maximum nesting depth. No partial values are produced for deeper JSON, because the caller's recursive functions could overflow the
+ * stack.
+ */
 const deepest = 200;
 
 /**
@@ -139,8 +142,8 @@ export interface PartialOutput<Output = unknown> {
  * `false` and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about
  * 3%, and at the end. Values are not validated, and the schema's defaults and transforms are not applied.
  *
- * The values start over if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. An
- * answer has no values if it is not JSON, or if it is nested more than 200 levels deep. A code fence around the answer is ignored.
+ * The values start over if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. No
+ * values are produced for an answer that is not JSON, or is nested more than 200 levels deep. A code fence around the answer is ignored.
  *
  * `Output` is the type of the answer. Pass the value from `structuredOutput` to infer it; the argument has no other use.
  *

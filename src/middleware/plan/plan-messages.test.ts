@@ -21,7 +21,7 @@ it("toResults: adds an unused number to a repeated purpose", () => {
   });
 });
 
-it("toResults: adds different numbers to 50,000 equal purposes", () => {
+it("toResults: adds different numbers to 50,000 identical purposes", () => {
   const records = Array.from({ length: 50_000 }, (_, at) => record("a", at));
   expect(userTextOf(toResults(records))).toContain('"a (50000)": 49999');
 });

@@ -12,7 +12,7 @@ export class ThoughtFilter {
   #state: "before" | "inside" | "after" = "before";
   #held = "";
 
-  /** Returns the part of the text that is certainly not reasoning. Drops leading blanks. */
+  /** Returns the part of the text that is certainly not reasoning. Drops leading whitespace. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
     // Drops leading whitespace immediately, because processing endless whitespace would otherwise become slower with each fragment.
@@ -89,7 +89,7 @@ export class PlanScanner {
     return saysResponse(this.#action);
   }
 
-  /** True if there is only one object so far, and only blanks or the start of a code fence come before it. */
+  /** True if there is only one object so far, and only whitespace or the start of a code fence comes before it. */
   get isLeading(): boolean {
     return this.#objects === 1 && opening.test(this.#lead);
   }

@@ -52,8 +52,8 @@ const kwargs = z
   });
 
 /**
- * Reads a command. One with fields but no `tool_name` makes the plan invalid, because the planner may have meant a call. An empty object is
- * ignored.
+ * Reads a command. A command with fields but no `tool_name` makes the plan invalid, because the planner may have meant a call. An empty
+ * object is ignored.
  */
 const named = z.custom<unknown>(
   (value) => !isRecord(value) || Object.hasOwn(value, "tool_name") || Object.keys(value).length === 0,

@@ -160,7 +160,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     searchesTools: undefined,
     structuresOutput: undefined,
     stream: (request, call) =>
-      // Streams a request with a purpose, such as a summary, unchanged, because it has no tools and thus nothing to plan.
+      // Does not change a request with a `purpose`, such as a summary, because it has no tools and thus nothing to plan.
       request.purpose !== undefined
         ? provider.stream(request, call)
         : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),

@@ -197,7 +197,7 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
 
 /**
  * Returns the first change to the messages. If it was not expected, also returns the first expected change: one that
- * middleware made, or the context items moving.
+ * middleware made, or a move of the context items.
  */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
   const at = before.messages.findIndex((part, index) => !isSamePart(part, next.messages[index]));

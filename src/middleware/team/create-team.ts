@@ -1,5 +1,5 @@
 // Builds a team: a lead agent that calls the members as agent tools. The loop schedules, limits, records and resumes the members' runs like
-// all nested runs.
+// any other nested runs.
 
 import {
   checkFields,
@@ -45,8 +45,8 @@ export interface TeamMember extends MemberOptions {
   /** The member's system text. */
   readonly system: string;
   /**
-   * The schema of a task. Default: an object with a `task` string. The member gets `task` as its message. If the call has other
-   * arguments, the member gets all arguments as JSON.
+   * The schema of a task. Default: an object with a `task` string. The member receives `task` as its message. If the call has other
+   * arguments, the member receives all arguments as JSON.
    */
   readonly inputSchema?: ToolSchema | undefined;
   /** The maximum number of this member's tasks in one run of the lead. Additional calls fail. Default: no limit. */

@@ -76,7 +76,7 @@ describe("renderTree", () => {
     expect(line.length + (line.match(/[\u2705\u26A1\u231A]/g)?.length ?? 0)).toBeLessThanOrEqual(60);
   });
 
-  it("cuts long lines, and omits lines beyond the given height", async () => {
+  it("truncates long lines, and omits lines beyond the given height", async () => {
     const [narrow] = await treesOf(({ type, path }) => type === "run-end" && path === undefined, 40);
     expect(narrow).toMatchInlineSnapshot(`
       "✓ lead      5,000 tokens  $0.0500  2.5 s

@@ -132,7 +132,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 }
 
 function toLine(text: string, longest: number): string {
-  // Cuts the text before replacing characters, because a server's text may be very long.
+  // Truncates the text before replacing characters, because a server's text may be very long.
   const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);

@@ -152,6 +152,6 @@ export interface ToolMessage {
   error?: unknown;
   /** The call's arguments. Only set with `captureContent`. */
   readonly args?: Json | undefined;
-  /** The result that the model gets. Only set with `captureContent`. */
+  /** The result that the model receives. Only set with `captureContent`. */
   result?: Json | undefined;
 }

@@ -91,7 +91,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // Ends an iteration that is still open, which happens only if a journal ran a model step twice.
+    // Ends the previous iteration, which is still open only if a journal ran a model step twice.
     this.#iteration?.end({});
     if (continuation === 0) this.#args.clear();
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);

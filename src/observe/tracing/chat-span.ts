@@ -27,7 +27,7 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** The span of one model stream. `end` is called when the iteration is over, but the span gets the stream's end time. */
+/** The span of one model stream. `end` is called when the iteration is over, but the span's end time is that of the stream. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
@@ -167,7 +167,7 @@ export class SummarySpan {
     this.#startTime = ports.clock.wallTime() ?? Date.now();
   }
 
-  /** Creates and ends the span. A compaction that sent no request gets no span. */
+  /** Creates and ends the span. No span is created for a compaction that sent no request. */
   end({ iteration, provider, model, usage, costUSD, outcome, error }: LoopEvents["compaction-end"], parent: Context): void {
     if (provider === undefined || model === undefined) return;
     const { content, instruments, conversationId, clock, start } = this.#ports;

@@ -56,7 +56,7 @@ export const otherError = "_OTHER";
 /** The value of `gen_ai.token.modality` for all counts, because providers do not report tokens by modality. */
 export const unknownModality = "unknown";
 
-/** The finish reason of a stream that was stopped or cut off after its first chunk. */
+/** The finish reason of a stream that was stopped or interrupted after its first chunk. */
 export const unfinished = "error";
 
 /** The values of `gen_ai.operation.name`. Each span name begins with one of these words. */

@@ -118,8 +118,7 @@ function reasonOf(kept: Json | undefined): Json | undefined {
  *
  * Text in messages, arguments, results and errors is only recorded if `captureContent` is true.
  *
- * Tracing does not change the run's events or result. Throws LoopError "invalid-option" or "unknown-option" if `options` are
- * invalid.
+ * Tracing does not change the run's events or result. Throws LoopError "invalid-option" or "unknown-option" if `options` is invalid.
  *
  * Source for the attribute names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *
@@ -339,7 +338,7 @@ export class RunTrace implements RunObserver {
   }
 
   close(failure: { readonly error: unknown } | undefined, isNew: boolean): void {
-    // Gives a span to a new run that failed before its first event. A completely replayed run gets none.
+    // Creates a span for a new run that failed before its first event. A completely replayed run gets none.
     if (isNew && this.#begun === undefined && this.#end !== undefined) {
       this.#begin();
       this.end(this.#end);

@@ -10,7 +10,7 @@ import { redactSecrets } from "../../shared/redact-secrets.ts";
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 
 /**
- * The kind of content that `redact` gets: text from models and users, tool arguments and results, and error messages from streams
+ * The kind of content passed to `redact`: text from models and users, tool arguments and results, and error messages from streams
  * and runs. "error" content is a string. A failed tool call's error is part of its "tool-result".
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
@@ -34,7 +34,7 @@ export interface TracingOptions {
   /** True to record messages, system prompts, arguments, results and error messages. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Gets a copy of the content, and returns the content to record instead. If `redact` returns undefined or throws, the content
+   * Receives a copy of the content, and returns the content to record instead. If `redact` returns undefined or throws, the content
    * is omitted. Credentials are always removed from the returned content. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;

@@ -18,10 +18,10 @@ interface CachedPorts {
 }
 
 /**
- * Plans a request that uses cached content. Removes the fields that belong in the cache, because the service refuses them: "CachedContent can
- * not be used with GenerateContent request setting system_instruction, tools or tool_config"
- * (github.com/langchain-ai/langchain-google/issues/1618). A forced call becomes an instruction, and a schema that the service cannot enforce is
- * described in a message.
+ * Plans a request that uses cached content. Removes the fields that belong in the cache, because the service refuses them:
+ * "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config"
+ * (github.com/langchain-ai/langchain-google/issues/1618). A forced call becomes an instruction, and a schema that the service cannot
+ * enforce is described in a message.
  */
 export function planCached(given: ModelRequest, { serverTools: [option, count], plan, report }: CachedPorts): PlannedRequest {
   const { system = "", tools, toolChoice } = given;

@@ -1,4 +1,4 @@
-// Explains errors of wrong addresses and missing keys, because services and SDKs rarely say what to change.
+// Explains errors caused by wrong addresses and missing keys, because services and SDKs rarely say what to change.
 
 import type { ProviderError } from "../../core/types/common.ts";
 import type { UnknownRecord } from "../guards.ts";
@@ -7,7 +7,7 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
 
 /** Sentences for the developer. */
 export interface ConnectionHints {
-  /** The way to mend the address. */
+  /** How to fix the address. */
   readonly address: string;
   /** The place from which the client's key comes. */
   readonly key: string;
@@ -26,7 +26,7 @@ const unknownEndpoint = /^unexpected endpoint or method/i;
 /** Matches errors about a refused key that do not say what to change. */
 const unexplained = /^(?:unauthorized|forbidden)\.?$|gave no reason\.$/i;
 
-/** Matches the errors of the SDKs from Anthropic and Google if they have no key. They send no request then. */
+/** Matches the errors that the Anthropic and Google SDKs throw if they have no key. They then send no request. */
 const missingKey = /^could not (?:resolve authentication|load the default credentials)/i;
 
 /** Adds a hint to an error about an unknown address or a missing key. Returns any other error unchanged. */
@@ -46,7 +46,7 @@ function withHint(error: ProviderError, hint: string): ProviderError {
   return providerError(code, `${message.replace(/[^.]$/, "$&.")} ${hint}`, error);
 }
 
-/** Describes how to mend the `baseURL` of a client from OpenAI or Anthropic. Shows no credentials. */
+/** Describes how to fix the `baseURL` of a client from OpenAI or Anthropic. Shows no credentials. */
 export function describeBaseURL(client: object, hint: string): string {
   const { baseURL } = client as UnknownRecord;
   if (typeof baseURL !== "string" || !URL.canParse(baseURL)) return `Check the client's \`baseURL\`. ${hint}`;

@@ -1,4 +1,4 @@
-// Reads an event stream. Removes events without data. Also keeps the last characters of the stream, in which an SDK may ignore an error.
+// Reads an event stream. Removes events without data. Also keeps the stream's last characters, because an SDK may ignore an error there.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";

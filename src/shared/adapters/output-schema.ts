@@ -20,15 +20,13 @@ export interface OutputRules {
 export interface OutputPlan {
   /** The system text to send. Contains instructions for the answer if `schema` is undefined. */
   readonly system: string | undefined;
-  /**
-   * The schema to send in the service's request field. Undefined if the run has no schema, or if the service cannot take it.
-   */
+  /** The schema to send in the service's request field. Undefined if the run has no schema, or if the service cannot accept it. */
   readonly schema: JsonSchema | undefined;
 }
 
 /**
  * Creates a function that an adapter uses to read a request's `output`. Pass `false` as the second argument of this function if
- * the service cannot take a schema in this request, for example because the request has tools.
+ * the service cannot accept a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
  * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates

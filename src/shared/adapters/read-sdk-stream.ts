@@ -36,7 +36,7 @@ export interface EventReader {
   readonly failed: boolean;
   /** True once the service has reported why the model stopped. More events may follow, such as token counts. */
   readonly finished: boolean;
-  /** True if no more events are expected. If false, a finished stream gets 5 seconds for its last events. Default false. */
+  /** True if no more events are expected. If false, a finished stream has 5 seconds to send its last events. Default false. */
   readonly isOver?: boolean;
   /** True if a finished answer may still continue. A lost connection is then an error. Default false. */
   readonly mayGoOn?: boolean;

@@ -59,7 +59,7 @@ const settingNames: readonly (readonly [keyof ModelSettings, RegExp])[] = [
  */
 const lacksPartner = /provided without its required (?:'reasoning'|following) item/;
 
-/** True if the service refuses reasoning of earlier messages. */
+/** True if the service refuses the reasoning in earlier messages. */
 export function refusesReasoning({ code, message }: ProviderError): boolean {
   return code === "request-changed" || lacksPartner.test(message);
 }
@@ -115,8 +115,8 @@ interface Ports {
 interface AdaptedRequest {
   readonly request: ModelRequest;
   /**
-   * Remembers what the service refuses. Returns true if this request contained it. Concurrent requests may contain a part that has been
-   * refused since, and each of them is sent again without it.
+   * Remembers what the service refuses. Returns true if this request contained it. Concurrent requests may contain a part that has since
+   * been refused, and each of them is sent again without it.
    */
   refuse(error: ProviderError, adaptsReasoning: boolean): boolean;
 }
@@ -221,7 +221,7 @@ const withoutMetadata = /* @__PURE__ */ memoize((message: Message): Message =>
   message.role === "assistant" ? { ...message, providerMetadata: undefined } : message,
 );
 
-/** Replaces a forced call with an instruction, unless the model is to continue its own message. */
+/** Replaces a forced call with an instruction, unless the model must continue its own message. */
 export function withFreeChoice(request: ModelRequest): ModelRequest {
   const { messages, toolChoice } = request;
   const mayAsk = isForced(toolChoice) && messages[messages.length - 1]?.role !== "assistant";

@@ -1,5 +1,5 @@
-// Writes images and files in an API's format. One that the API does not support causes an error if it is in a user message, and becomes
-// text if it is in a tool result.
+// Writes images and files in an API's format. An unsupported image or file causes an error in a user message, and becomes text in a tool
+// result.
 
 import { quote } from "../texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../media-source.ts";
@@ -16,7 +16,7 @@ export interface MediaForms<Form> {
 
 /** The position of a content part in a request. */
 export interface MediaPlace {
-  /** The id of the provider that gets the request. */
+  /** The id of the provider that receives the request. */
   readonly provider: string;
   /** The 0-based index of the message. */
   readonly message: number;
@@ -47,8 +47,8 @@ export function refuseMedia(
 
 /**
  * Converts an image or a file to a provider API's format. If the API does not support it, returns text for the model, because an error
- * would occur again in every later request. Unsupported parts of new user messages never get here, because `createMediaFitter` refuses
- * them.
+ * would occur again in every later request. Unsupported parts of new user messages never reach this function, because `createMediaFitter`
+ * refuses them.
  */
 export function writeMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);

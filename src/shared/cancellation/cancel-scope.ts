@@ -174,7 +174,9 @@ export function abortReasonOf(cause: CancelReason): unknown {
   return new DOMException(`The run was ${endingOfReason(cause).reason.kind}.`, "AbortError");
 }
 
-/** Returns a signal that is aborted when the scope is cancelled. An interrupt does not abort it, because the interrupt may come too late. */
+/**
+ * Returns a signal that is aborted when the scope is cancelled. An interrupt does not abort it, because the interrupt may come too late.
+ */
 export function signalOf(scope: CancelScope): AbortSignal {
   const controller = new AbortController();
   const cancel = (cause: CancelReason): void => {

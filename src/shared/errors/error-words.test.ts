@@ -111,7 +111,7 @@ describe("toProviderError", () => {
     [429, { details: [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }] }] }],
     [403, { metadata: { limit_usd: 5, spend_usd: 5 } }],
     [403, "This API method requires billing to be enabled."],
-  ])("recognizes a used-up quota in status %j with %j", (row) => check("rate-limit", false, row));
+  ])("recognizes an exhausted quota in status %j with %j", (row) => check("rate-limit", false, row));
 
   it.for<Row>([
     [529, { type: "overloaded_error" }],

@@ -35,7 +35,7 @@ export interface ProviderErrorFacts {
   readonly status?: number | undefined;
   /** True if a retry may succeed. Default: depends on the code. */
   readonly retryable?: boolean | undefined;
-  /** How long the service asked to wait before a retry, in milliseconds. */
+  /** How long the service asked the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** The cause of the error. Any thrown value is accepted. */
   readonly cause?: unknown;

@@ -10,7 +10,7 @@ import { isProviderError, providerError } from "./provider-error.ts";
  * Converts any value that a provider SDK throws, or that its stream contains as an error object, to a provider error. Never
  * throws.
  *
- * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
+ * A value that is already a provider error keeps its code and fields. For other values, the first match determines the code:
  *
  * - a service's message or code with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or an
  *   overload

@@ -30,7 +30,7 @@ export interface ReadHistory {
 }
 
 /**
- * The provider that will get the history. Some messages would change when the history is restored from the transcript. For these
+ * The provider that will receive the history. Some messages would change when the history is restored from the transcript. For these
  * messages, the transcript also keeps the original items, as provider metadata with this `id` and `model`. Only a provider with
  * the same `id` and `model` gets these items back.
  */

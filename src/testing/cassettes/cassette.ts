@@ -1,5 +1,5 @@
-// Reads and writes cassettes, in files or in memory: a first line with the format and provider, then a JSON line for each
-// request and each event of its stream.
+// Reads and writes cassettes, in files or in memory. A cassette consists of a first line with the format and provider, and a JSON line for
+// each request and each event of its stream.
 
 import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
@@ -188,7 +188,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** Creates a cassette in a file. Writes synchronously, so that each chunk is in the file before the run gets it. */
+/** Creates a cassette in a file. Writes synchronously, so that each chunk is in the file before the run receives it. */
 function fileCassette(path: string): Cassette {
   const { dirname } = loader()("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = loader()("node:fs");

@@ -21,7 +21,7 @@ interface StreamTape {
   write(line: Line): void;
 }
 
-/** The stream that the loop reads. Records each event before the loop gets it. */
+/** The stream that the loop reads. Records each event before the loop receives it. */
 class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #tape: StreamTape;
@@ -164,9 +164,8 @@ function copyOf(value: unknown): unknown {
 /** The options for `recordTo`. */
 export interface RecordOptions {
   /**
-   * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned
-   * chunk, so that the recorded run and a replay get the same chunks. If the function throws, the stream ends and the chunk is
-   * not recorded. Default: none.
+   * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also receives the returned chunk, so
+   * it sees the same chunks as a replay. If the function throws, the stream ends and the chunk is not recorded. Default: none.
    */
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
 }
@@ -181,7 +180,7 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
  * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown errors
  * as provider errors, the moment when the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event is
  * recorded with its time. A request is recorded only as digests of its messages, tools and settings, without any text, headers or client
- * data. The run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
+ * data. The run receives the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be written.
  * Later write errors end the stream.

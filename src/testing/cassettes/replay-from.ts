@@ -63,8 +63,8 @@ function waitAsRecorded(call: ModelCall, ms: number, wasCut: boolean): Promise<v
 /** The options for `replayFrom`. */
 export interface ReplayOptions {
   /**
-   * How a request is matched to a recording. "request": a request gets the recording of an equal request; several recordings of equal
-   * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
+   * How a request is matched to a recording. "request": a request is answered with the recording of an equal request; several recordings of
+   * equal requests are replayed in order. "order": the first request is answered with the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
   /**

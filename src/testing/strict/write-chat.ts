@@ -109,8 +109,8 @@ function toThoughts({ reasoning }: ChatStyle, shown: ReadonlySet<ChatOddity>): T
 const fragmentOddities = ["null-ids", "other-ids", "null-arguments", "repeated-name"] as const;
 
 /**
- * True if a call is sent in one fragment. Such a call cannot show the oddities of later fragments, so if both are chosen, only every second
- * call is sent this way.
+ * True if a call is sent in one fragment. Such a call cannot show the oddities of later fragments, so if such oddities are also chosen,
+ * only every second call is sent this way.
  */
 function comesWhole({ turn, fragments }: AnswerCall, shown: ReadonlySet<ChatOddity>): boolean {
   if (fragments.length === 0 || shown.has("no-index")) return true;

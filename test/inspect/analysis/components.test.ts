@@ -179,7 +179,7 @@ describe("the inspect page's components", () => {
     expectOnlyTexts();
   });
 
-  it("show the differences of two runs as text", async () => {
+  it("show the differences between two runs as text", async () => {
     const system = editAt(3, () => ({ system: `${payload} Old.` }));
     const otherSystem = editAt(3, () => ({ system: `${payload} New.` }));
     const [left, right] = [await logHostile(`${payload} Yes.`, system), await logHostile(`${payload} No.`, otherSystem)];

@@ -196,7 +196,7 @@ describe("recordSpans", () => {
     for (const [, start, end] of timesOf(tracing)) expect([start, end]).toEqual([clock.now(), clock.now()]);
   });
 
-  it("ends all spans of a run whose log was cut off", async () => {
+  it("ends all spans of a run whose log was truncated", async () => {
     const { lines } = await logRun(optionsFor(1));
     const cut = lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1;
     const tracing = setUpTracing();

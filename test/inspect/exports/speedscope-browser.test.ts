@@ -140,7 +140,7 @@ describe("speedscope with a trace from toChromeTrace", () => {
     expect(said).toEqual(imported);
   });
 
-  it("shows a tool that is named like a profile event as a tool", async () => {
+  it("shows a tool as a tool even if it has the name of a profile event", async () => {
     const named = { iteration: 0, callId: "a", name: "CpuProfile", index: 0 };
     const log = logOf([
       { at: 0, ...start },

@@ -69,7 +69,7 @@ describe("the live inspect page", () => {
     expect(errors).toEqual([]);
   });
 
-  it("shows new lines without changing the selection and the scroll position", async () => {
+  it("shows new lines without changing the selection or the scroll position", async () => {
     const lines = (await longLog(60)).split(/(?<=\n)/);
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");

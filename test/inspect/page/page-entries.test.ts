@@ -91,7 +91,7 @@ describe("the inspect page's transcript entries", () => {
     expect(textsOf(entries, "i0/note/4")[0]).toContain('"value":7');
   });
 
-  it("show a tool's result next to the result that the model got", () => {
+  it("show a tool's result next to the result that the model received", () => {
     const results = [{ callId: "c", name: "pay", outcome: "completed", result: "short" }];
     const request = { type: "request", provider: "p", model: "m", keep: 0 };
     const { entries, facts } = treeOf(
@@ -122,7 +122,7 @@ describe("the inspect page's transcript entries", () => {
     expect(namesOf(entries)).toContain("i1/message/1: User message, added to the request");
   });
 
-  it("say that arguments were malformed or cut off", () => {
+  it("say that arguments were malformed or truncated", () => {
     const argsOf = (problem: string): readonly string[] =>
       textsOf(treeOf(stream(0), output("", [{ ...call, args: {}, problem }])).entries, "i0/tool/0");
     expect(argsOf("malformed")[0]).toContain('Arguments="The arguments were not JSON.');

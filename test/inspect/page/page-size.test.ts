@@ -3,7 +3,7 @@ import { renderRunPage } from "turnwright/inspect";
 import { describe, expect, it } from "vitest";
 
 describe("the inspect page without logs", () => {
-  it("is at most 52.5 KB after gzip", async () => {
+  it("is at most 52.5 KB when gzipped", async () => {
     expect(gzipSync(await renderRunPage([])).length).toBeLessThanOrEqual(52_500);
   });
 

@@ -58,7 +58,7 @@ describe("defineAgentTool's prepare function", () => {
       'Option "limits.maxTokens" is -1, but must be',
     ],
     ["takes too long", () => never, "The hook took longer than 30000 ms."],
-  ])("fails the call if prepare %s", async ([, prepare, reason]) => {
+  ])("fails the call if it %s", async ([, prepare, reason]) => {
     const playing = playAgent(agent(prepare));
     await playing.clock.runAll();
     const result = await playing.result;
@@ -182,7 +182,7 @@ describe("defineAgentTool's toResult function", () => {
     });
   });
 
-  it("ends the run and delivers the content if toResult returns endTurn: true", async () => {
+  it("ends the run and delivers the content if it returns endTurn: true", async () => {
     const content = [{ type: "text" as const, text: "For you." }];
     const one = agent(
       () => answers(),

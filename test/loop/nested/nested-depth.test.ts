@@ -169,7 +169,7 @@ describe("the depth of a run that is started inside a tool", () => {
           { abortSignal: context.signal },
         ),
     ],
-  ])("is one greater than the outer run's depth if the run gets %s", async ([, start]) => {
+  ])("is one greater than the outer run's depth if the run receives %s", async ([, start]) => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 
@@ -177,7 +177,7 @@ describe("the depth of a run that is started inside a tool", () => {
     expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
   });
 
-  it("is not limited if the run gets neither the call's signal nor its context", async () => {
+  it("is not limited if the run receives neither the call's signal nor its context", async () => {
     expect(await dive((options, { context }) => run(options, { context }))).toEqual([20, undefined]);
   });
 });

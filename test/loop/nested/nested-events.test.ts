@@ -65,7 +65,7 @@ describe.for(kinds)("events from a run inside an %s", (kind) => {
     `);
   });
 
-  it("are in the outer run's stream", async () => {
+  it("appear in the outer run's stream", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c")], { tools: [ok] });
     const recording = recordEvents();
     const { stream } = start([toolCall("child"), text("Done.")], { tools: [child.tool], events: recording.emitter });

@@ -65,7 +65,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [kind, ending, script, more] as const)))(
-    'in an %s ends with "%s" and makes only its own call fail (case %#)',
+    'in an %s ends with "%s" and affects only its own call (case %#)',
     async ([kind, ending, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, toolCleanupMs: 10, toolMs: 1_000_000 };

@@ -60,7 +60,7 @@ describe("a journal step that fails", () => {
     "i0/call/1/child/tool/run/i0/request/model",
     "i0/call/1/child/tool/run/i1/answered",
     "i0/call/1/child/outcome",
-  ])("at the key %s rejects the outer run, which can be resumed", async (at) => {
+  ])("at the key %s makes the outer run reject, but the run can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
       [[toolCall("ok"), toolCall("child")], text("Done.")],
@@ -71,7 +71,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("next to a nested run rejects the outer run, which can be resumed", async () => {
+  it("next to a nested run makes the outer run reject, but the run can be resumed", async () => {
     const { open } = failingOnce("i0/call/0/ok/outcome");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -164,7 +164,7 @@ it("a run with a call that waits two levels deeper rejects after a journal failu
   expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0/call_i0_0" }] });
 });
 
-it("a journal failure in one of two steps of a resumed nested run rejects the run while the other step waits", async () => {
+it("a journal failure in one of two steps of a resumed nested run makes the run reject while the other step waits", async () => {
   const asks = tool("asks", async (_, context) => ask(context, { question: "Name?" }), { durable: true });
   const middle = agent(
     "middle",

@@ -86,7 +86,7 @@ describe.for(kinds)("a run inside an %s", (kind) => {
   });
 
   it.for(["stop", "kill"] as const)(
-    "adds its usage to the outer run if a %s of the outer run cuts the nested run off",
+    "adds its usage to the outer run if a %s of the outer run interrupts the nested run",
     async (verb) => {
       const child = scripted(
         [kind, "child"],

@@ -41,7 +41,7 @@ describe.for(kinds)("limits.maxTokens with nested runs in an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("set on the middle one of three nested levels, also ends the innermost run", async () => {
+  it("set on the middle of three nested levels, also ends the innermost run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,

@@ -34,7 +34,7 @@ describe("a call whose result comes from outside", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("gets its result in a resumed run that runs no tool again", async () => {
+  it("receives its result in a resumed run, which runs no tool again", async () => {
     const { ran, start } = setUp();
     const second = start({ journal: await savedOf(start()), answers: both });
     const result = await second.result;
@@ -59,7 +59,7 @@ describe("a call whose result comes from outside", () => {
     expect(result.reason.kind).toBe("answered");
   });
 
-  it("keeps waiting in several resumed runs while other calls get their results", async () => {
+  it("keeps waiting through several resumed runs while other calls receive their results", async () => {
     const { ran, start } = setUp();
     const first = start();
     const without = start({ journal: await savedOf(first) });

@@ -85,7 +85,7 @@ describe("a resumed run that ends before any new step", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])('ignores the results in options.answers after "%s", so that a later run accepts the results', async ([, act, kind]) => {
+  ])('ignores the results in options.answers after "%s", so a later run accepts the results', async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;

@@ -54,7 +54,7 @@ function startNoting(
 }
 
 describe("a call's callbacks and events", () => {
-  it("come in a fixed order", async () => {
+  it("occur in a fixed order", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
     expect(log).toEqual([
@@ -63,7 +63,7 @@ describe("a call's callbacks and events", () => {
     ]);
   });
 
-  it("come phase by phase for all calls in the batch", async () => {
+  it("occur phase by phase for all calls in the batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([

@@ -75,7 +75,7 @@ describe("the results of calls", () => {
     ]);
   });
 
-  it("are in the messages of every later request", async () => {
+  it("appear in the messages of every later request", async () => {
     const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
     await playing.result;
     const answers = playing.provider.requests.map(({ messages }) =>

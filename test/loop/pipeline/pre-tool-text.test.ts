@@ -239,7 +239,7 @@ describe("preToolText with various values", () => {
     expect(await endOf([family, "Noted.", calls], { middleware: [preToolText(endings)] })).toBe(end);
   });
 
-  it("copies its lists when the run starts, so that later changes have no effect", async () => {
+  it("copies its lists when the run starts, so later changes have no effect", async () => {
     const families = ["openai"];
     const middleware = [preToolText({ endAfterTextFamilies: families })];
     const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { middleware });

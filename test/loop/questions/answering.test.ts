@@ -49,7 +49,7 @@ describe("a question that a tool asks", () => {
     expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
   });
 
-  it("stays open if the answer does not fit the question's JSON Schema", async () => {
+  it("stays open if the answer does not match the question's JSON Schema", async () => {
     const { ran, start } = setUp(twoQuestions);
     await start().result;
     const wrong = { call_i0_0: { kind: "result", result: { city: 7 } } } satisfies Decisions;

@@ -44,7 +44,7 @@ describe("a question that waits in the process", () => {
     expect(playing.control.answer(lastId(playing), { kind: "result", result: {} })).toBe("unknown");
   });
 
-  it("is asked again under a different id if the answer does not fit the schema", async () => {
+  it("is asked again under a different id if the answer does not match the schema", async () => {
     const playing = playAsking();
     await playing.clock.flush();
     const first = lastId(playing);
@@ -175,7 +175,7 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
   });
 
-  it("of a durable tool is recorded with the valid answer, so that the next execution needs no control", async () => {
+  it("of a durable tool is recorded with the valid answer, so the next execution needs no control", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const schema = z
@@ -210,7 +210,7 @@ describe("a question that waits in the process", () => {
     ]);
   });
 
-  it("fails after 20 answers that do not fit the schema", async () => {
+  it("fails after 20 answers that do not match the schema", async () => {
     const playing = playAsking();
     for (let count = 0; count < 20; count += 1) {
       await playing.clock.flush();

@@ -20,7 +20,7 @@ describe("the `force` option of maskResults", () => {
     expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
   });
 
-  it("is not read for recorded iterations, so that a replay sends the same requests", async () => {
+  it("is not read for recorded iterations, so a replay sends the same requests", async () => {
     const force = new Set<number>();
     const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
     const options: Partial<LoopOptions> = { tools, middleware: [maskResults({ keepIterations: 9, force })] };

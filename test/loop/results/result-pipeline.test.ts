@@ -141,7 +141,7 @@ describe("processResults", () => {
 });
 
 describe("results from processResults", () => {
-  it("are in the request, transcript and history, but not in the tool-end event", async () => {
+  it("appear in the request, transcript and history, but not in the tool-end event", async () => {
     const playing = start({ rows: [1, 2, 3] }, { processor: () => "3 rows" });
     const result = await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ result: "3 rows" }] });

@@ -74,7 +74,7 @@ export function endingCallsOf({ functionHistory }: Pick<LoopResult, "functionHis
   return functionHistory.filter(({ iteration, endTurn }) => iteration === last && endTurn === true);
 }
 
-/** The outer model gets a failed agent's last text, up to this length in characters. */
+/** The maximum number of characters of a failed agent's last text that the outer model receives. */
 const maxLastWordsLength = 2_000;
 
 declare const inherited: unique symbol;

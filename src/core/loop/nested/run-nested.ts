@@ -26,9 +26,9 @@ import { NestedMeter } from "./nested-meter.ts";
 type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempotencyKey">;
 
 /**
- * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The
- * nested run shares the outer run's remaining tokens, cost and tool calls, and its usage counts for both runs. Listeners on the outer
- * run also get the nested run's events, with a `path`. `name` distinguishes parallel nested runs in one call.
+ * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The nested
+ * run shares the outer run's remaining tokens, cost and tool calls, and its usage counts for both runs. Listeners on the outer run also
+ * receive the nested run's events, with a `path`. `name` distinguishes parallel nested runs in one call.
  *
  * In a tool with `durable: true` and in a hook, the nested run uses the outer run's journal, and is resumed together with the outer run. In
  * an ordinary tool, it ends no later than the call, and its steps are not recorded.
@@ -184,7 +184,7 @@ function giveBackTo({ left }: Activity, result: LoopResult): void {
   left.undelivered.push(...undelivered);
 }
 
-/** Runs a nested run to its end. */
+/** Executes a nested run until it ends. */
 export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: NestedAt): Promise<LoopResult> {
   const { provider, pricing, session, context, timeouts } = outer.options;
   const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

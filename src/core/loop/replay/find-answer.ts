@@ -23,7 +23,7 @@ export interface AnsweredRun {
     /** The ids of the waits that have no answer yet. */
     readonly opened: Set<string>;
   };
-  /** True if the run ended while the call was waiting, so that answers can no longer be used. */
+  /** True if the run ended while the call was waiting, so answers can no longer be used. */
   readonly isSealed: boolean;
   refuse(cause: LoopError): Error;
 }
@@ -85,7 +85,7 @@ function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undef
   return findToolChanges(now.name, was.tool, now.tool).length === 0;
 }
 
-/** Returns the output of the wait's schema for an answer. The answer is null if the wait's time is up. */
+/** Returns the output of the wait's schema for an answer. The answer is null if the wait has expired. */
 async function outputOf<Answer>(
   { schema, until }: WaitOptions<Answer>,
   value: Json,

@@ -44,7 +44,7 @@ export class RunPast implements AnsweredRun, CallPast {
   isReplayed = true;
   /** The position of the newest calls after which the journal already says how the run continued or ended. */
   #settledAt = "";
-  /** True if the run ended at `#settledAt`, so that calls may have been waiting. */
+  /** True if the run ended at `#settledAt`, so calls may have been waiting. */
   #isCut = false;
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
@@ -215,8 +215,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // Avoids reading most outcomes twice: a call without an end record matters here only if this run was cut off or its outer run has
-    // ended.
+    // Avoids reading most outcomes twice: a call without an end record matters here only if this run or its outer run has ended.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     return ended ?? new Parked([]);
@@ -275,7 +274,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   /**
    * Returns the ending of a run whose calls are waiting. If the run was cancelled before this execution did anything new, its calls keep
-   * waiting, and the caller gets the cancellation as the ending.
+   * waiting, and the caller receives the cancellation as the ending.
    */
   endUndone(ending: Ending): Ending {
     const { scope, root } = this.run;
@@ -308,7 +307,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { kind } = reason;
     // Compares the limits here, because after a final answer the newest message no longer contains the refused call.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-    // Leaves out streams that the time limit cut off, because they are repeated only with the `resume` option.
+    // Leaves out streams interrupted by the time limit, because they are repeated only with the `resume` option.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
     const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
     if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
