@@ -137,10 +137,11 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
 /** A server that sends the same result for each request with a method, and is not written with the SDK, which would refuse null. */
 function answerWith(results: { readonly [method: string]: object }): McpServer {
   const connect = async (transport: Transport): Promise<void> => {
-    transport.onmessage = (message) => {
+    const onmessage: Transport["onmessage"] = (message) => {
       if (!("id" in message) || !("method" in message)) return;
       void transport.send({ jsonrpc: "2.0", id: message.id, result: { ...results[message.method] } });
     };
+    Object.assign(transport, { onmessage });
     await transport.start();
   };
   return { connect } as unknown as McpServer;

@@ -11,7 +11,7 @@ it("createMcpRegistry: accepts clients from both SDK generations", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];
-  for (const client of clients) await expect(createMcpRegistry({ client })).rejects.toThrow("not connected");
+  for (const client of clients) await expect(createMcpRegistry({ client })).rejects.toThrow("a client without a connection");
 });
 
 it("createMcpRegistry: rejects an incomplete client", async () => {
