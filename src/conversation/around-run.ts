@@ -115,8 +115,13 @@ export function startStream<Output, T extends Tool>(
   const iterator = started.then(({ events }) => events[Symbol.asyncIterator]());
   iterator.catch(() => {});
   const own: AsyncIterator<LoopEvent<T>, undefined> = {
-    // Safe cast: the run's tools determine the types of its events.
-    next: async () => (await iterator).next() as Promise<IteratorResult<LoopEvent<T>, undefined>>,
+    next: async () => {
+      const step = await (await iterator).next();
+      // A reader that has read all events may continue the conversation at once, so it waits until the end of the run is stored.
+      if (step.done === true) await result.catch(() => {});
+      // Safe cast: the run's tools determine the types of its events.
+      return step as IteratorResult<LoopEvent<T>, undefined>;
+    },
     return: async () => {
       onLeave();
       await (await iterator).return?.();

@@ -74,7 +74,7 @@ export function toPlain(value: unknown): Json {
 }
 
 /** A failure that a page shows to its user. */
-export type UIFailure =
+export type PageFailure =
   /** The run ended with status "error", "timeout" or "empty-response". */
   | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
   /** A call did not complete. `result` is the result that the model receives. */
@@ -83,7 +83,7 @@ export type UIFailure =
   | { readonly kind: "thrown"; readonly error: unknown };
 
 /** Returns the message that the page shows for a failure. */
-export type OnError = (failure: UIFailure) => string;
+export type OnError = (failure: PageFailure) => string;
 
 export const failedStatuses: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
 
@@ -102,7 +102,7 @@ const toolTexts = new Map<string, string>([
   ["limit", "The call did not run because the maximum number of calls was reached."],
 ]);
 
-export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
+export function toFailureText(failure: PageFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
@@ -112,6 +112,6 @@ export function toFailureText(failure: UIFailure, onError: OnError | undefined):
   return neutralText(failure);
 }
 
-function neutralText(failure: UIFailure): string {
+function neutralText(failure: PageFailure): string {
   return failure.kind === "tool" ? (toolTexts.get(failure.outcome) ?? "The call did not complete.") : "An error occurred.";
 }

@@ -40,6 +40,25 @@ describe("createConversation with several runs at a time", () => {
     expect(show(await conversation.messages())).toEqual(["user: 1", "model: re 1"]);
   });
 
+  it("starts a run at once for a reader that has read all events of the run before", async () => {
+    const memory = memoryConversationStore();
+    const store: ConversationStore = {
+      ...memory,
+      lock: async (id) => {
+        const lock = await memory.lock(id);
+        const later = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+        return {
+          ...lock,
+          append: (change) => later().then(() => lock.append(change)),
+          release: () => later().then(lock.release),
+        };
+      },
+    };
+    const conversation = createConversation({ id: "a", store, options: { provider: createMockProvider(echo) } });
+    for (const message of ["1", "2"]) for await (const _ of conversation.stream(message));
+    expect(show(await conversation.messages())).toEqual(["user: 1", "model: re 1", "user: 2", "model: re 2"]);
+  });
+
   it("starts a waiting run when the first run has ended", async () => {
     const { clock, conversation } = open(5_000);
     const runs = ["1", "2", "3"].map((message) => conversation.send(message));
