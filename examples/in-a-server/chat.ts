@@ -13,10 +13,10 @@ export async function answer(request: Request, waitUntil?: (work: Promise<unknow
     if (message === undefined || trigger !== "submit") return new Response("There is no new message.", { status: 400 });
     const messages = [...(histories.get(id) ?? []), message];
     const stream = streamToolLoop({ provider, tools, messages, signal: request.signal });
-    const stored = stream.result.then(
-      (result) => void histories.set(id, result.messages),
-      (error: unknown) => console.error(error), // otherwise, a rejected run could end the process
-    );
+    const stored = stream.result.then((result) => {
+      histories.set(id, result.messages);
+      if (result.error !== undefined) console.error(result.error); // a run that failed does not reject
+    }, console.error);
     waitUntil?.(stored);
     return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
   } catch (error) {

@@ -13,7 +13,9 @@ async function answer(request: Request, response: Response): Promise<void> {
   if (message === undefined || trigger !== "submit") return void response.status(400).send("There is no new message.");
   const stream = streamToolLoop({ provider, tools, messages: [...(histories.get(id) ?? []), message] });
   await pipeUIMessageStream(stream, response, { version: 7 }); // stops the run if the page disconnects
-  histories.set(id, (await stream.result).messages);
+  const result = await stream.result;
+  histories.set(id, result.messages);
+  if (result.error !== undefined) console.error(result.error); // the page only shows that the run failed
 }
 
 export const app: Express = express();

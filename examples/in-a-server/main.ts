@@ -15,6 +15,7 @@ import { answer } from "./chat.ts";
 import { handler } from "./handler.ts";
 import { app as honoApp } from "./hono.ts";
 import { forecasts, provider } from "./scene.ts";
+import { answer as answerStored } from "./stored-chat.ts";
 import { work } from "./worker.ts";
 
 type Serve = (request: Request) => Response | Promise<Response>;
@@ -154,6 +155,7 @@ async function startHost(folder: string): Promise<HostProcess> {
 }
 
 await check("a web-standard route", (request) => answer(request));
+await check("a stored conversation", (request) => answerStored(request));
 await check("Hono", (request) => honoApp.fetch(request));
 await checkExpress();
 await checkFrames();

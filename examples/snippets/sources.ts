@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import { createOpenAI } from "@ai-sdk/openai";
 import OpenAI from "openai";
-import { type Message, type Provider, runToolLoop } from "turnwright";
+import { createUIMessageStreamResponse, parseJsonEventStream, readUIMessageStream, uiMessageChunkSchema } from "ai";
+import { type Message, type Provider, runToolLoop, streamToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { listSources } from "turnwright/kit";
 import { openaiResponses } from "turnwright/openai";
+import { toUIMessageStream } from "turnwright/ui-message-stream";
 
 const url = "https://example.com/oslo";
 const title = "Oslo today";
@@ -46,6 +48,23 @@ const gpt = answering([
   { type: "response.completed", response: { status: "completed", output: [item], usage: { input_tokens: 1, output_tokens: 1 } } },
 ]);
 
+/** Reads the answer as the page does, and returns the sources that it shows. */
+async function readSources({ body }: Response): Promise<readonly string[]> {
+  assert(body !== null);
+  const chunks = parseJsonEventStream({ stream: body, schema: uiMessageChunkSchema }).pipeThrough(
+    new TransformStream({
+      transform(parsed, controller) {
+        if (!parsed.success) throw parsed.error;
+        controller.enqueue(parsed.value);
+      },
+    }),
+  );
+  const shown = new Set<string>();
+  for await (const { parts } of readUIMessageStream({ stream: chunks }))
+    for (const part of parts) if (part.type === "source-url") shown.add(`${part.title}: ${part.url}`);
+  return [...shown];
+}
+
 const apiKey = "not-a-key";
 const providers: readonly Provider[] = [
   anthropicMessages({
@@ -62,7 +81,26 @@ for (const provider of providers) {
   const show = (line: string): void => void shown.push(line);
   // #region sources
   const result = await runToolLoop({ provider, messages });
-  for (const { url, title = url } of listSources(result.messages)) show(`${title}: ${url}`);
+  const added = result.messages.slice(messages.length); // without this, the sources of earlier answers come again
+  for (const { url, title = url } of listSources(added)) show(`${title}: ${url}`);
   // #endregion sources
   assert.deepEqual(shown, [`${title}: ${url}`]);
+
+  const answer = (): Response => {
+    // #region live
+    const stream = streamToolLoop({ provider, messages });
+    const withSources = toUIMessageStream(stream, { version: 7 }).pipeThrough(
+      new TransformStream({
+        async transform(chunk, controller) {
+          if (chunk.type === "finish")
+            for (const { url, title } of listSources((await stream.result).messages.slice(messages.length)))
+              controller.enqueue({ type: "source-url", sourceId: url, url, title });
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    return createUIMessageStreamResponse({ stream: withSources });
+    // #endregion live
+  };
+  assert.deepEqual(await readSources(answer()), [`${title}: ${url}`]);
 }

@@ -80,8 +80,8 @@ const model = createMockProvider(({ messages: sent }) =>
 {
   const provider = model;
   // #region store
-  const currentRun = new AsyncLocalStorage<unknown>();
-  tracingChannel<unknown, object>(runChannel).start.bindStore(currentRun);
+  const currentRun = new AsyncLocalStorage<object>();
+  tracingChannel<object, object>(runChannel).start.bindStore(currentRun);
   // In a tool, `currentRun.getStore()` is now the RunMessage of the run that its call belongs to.
   // #endregion store
 

@@ -4,9 +4,15 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { defineTool, streamToolLoop, type Message } from "turnwright";
-import { createRunHost, type RunHost } from "turnwright/host";
-import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
-import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createRunHost, type HostedRun, type RunHost } from "turnwright/host";
+import {
+  isRequestError,
+  type PageFailure,
+  pipeUIMessageStream,
+  readUIChatRequest,
+  toUIMessageStreamResponse,
+} from "turnwright/ui-message-stream";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { useChat } from "@ai-sdk/react";
 import {
   DefaultChatTransport,
@@ -37,7 +43,10 @@ async function postMessage(request: Request): Promise<Response> {
   const { id, trigger, message } = await readUIChatRequest(request); // check here that the user may use this chat
   if (message === undefined || trigger === "regenerate") return new Response("There is no new message.", { status: 400 });
   const stream = streamToolLoop({ provider, messages: [...(histories.get(id) ?? []), message] });
-  void stream.result.then(({ messages }) => histories.set(id, messages), console.error);
+  void stream.result.then(({ messages, error }) => {
+    histories.set(id, messages);
+    if (error !== undefined) console.error(error); // the page only shows that the run failed
+  }, console.error);
   return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
 }
 // #endregion simple-route
@@ -51,18 +60,28 @@ async function answer(request: Request): Promise<Response> {
   const { id, message, answers, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   if (message !== undefined) {
     const started = await host.start(id, { provider, tools, message }); // a new, edited or repeated message
-    return started.kind === "started" ? toUIMessageStreamResponse(started.join(), { version: 7 }) : refuse();
+    return started.kind === "started" ? show(started, "start") : refuse();
   }
   // A tab may still show an earlier run. Its answers are refused.
   if ((await host.status(id))?.runId !== continues) return refuse();
   const resumed = await host.resume(id, { provider, tools, answers });
-  return resumed.kind === "started" ? toUIMessageStreamResponse(resumed.join(), { version: 7, from: "live" }) : refuse();
+  return resumed.kind === "started" ? show(resumed, "live") : refuse();
 }
 
 /** GET /api/chat/:id/stream. A page sends this request when it is reloaded, and when its run was cut off. */
 async function reload(id: string): Promise<Response> {
   if (host.join(id) === undefined) await host.resume(id, { provider, tools }); // after a crash or a deployment
   return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if there is no run to read
+}
+
+/** DELETE /api/chat/:id/run. Check here that the user may use this chat. */
+function stopRun(id: string): Response {
+  return new Response(null, { status: host.stop(id, { requester: "page" }) === "accepted" ? 202 : 409 });
+}
+
+function show(run: HostedRun, from: "start" | "live"): Response {
+  void run.result.then(({ error }) => error !== undefined && console.error(error), console.error); // the page has no details
+  return toUIMessageStreamResponse(run.join(), { version: 7, from });
 }
 
 const refuse = (): Response => new Response("This is not possible now. Reload the page.", { status: 409 });
@@ -76,7 +95,9 @@ function usePayments() {
   // `useChat` cannot send edited arguments with an approval. This function sends them in a separate field of the body.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { answers: { [id]: { kind: "modify", args } } } });
-  return { ...chat, approve, deny, edit };
+  // `chat.stop` would only end the reading of this tab: the run would go on, and refuse the next message.
+  const stop = () => fetch(`/api/chat/${chat.id}/run`, { method: "DELETE" });
+  return { ...chat, approve, deny, edit, stop };
 }
 // #endregion page
 assert.equal(typeof usePayments, "function");
@@ -144,15 +165,40 @@ assert.doesNotMatch(second, /I pay/);
 assert.match(second, /"delta":"Paid\."/);
 assert.match(await (await reload("chat")).text(), /"delta":"I pay\."[^]*"delta":"Paid\."/);
 assert.equal((await reload("unknown")).status, 204);
+assert.equal(stopRun("chat").status, 409); // its run has ended
+const live = await answer(post({ id: "live", messages: [user] }));
+assert.equal(stopRun("live").status, 202);
+assert.match(await live.text(), /"type":"abort"/);
 await host.close();
 assert.deepEqual(payments, [20]);
+
+// #region failures
+/** Returns the sentence that the page shows. Pass it as an option: `{ version: 7, onError }`. */
+function onError(failure: PageFailure): string {
+  if (failure.kind === "tool") return "This step did not work."; // also if the user denied it: see `failure.outcome`
+  if (failure.kind === "thrown") console.error(failure.error); // the events ended before the run did
+  const isBusy = failure.kind === "run" && failure.reason.kind === "provider-error" && failure.reason.error.retryable;
+  return isBusy ? "The model is busy. Try again in a moment." : "Something went wrong on our side.";
+}
+// #endregion failures
+for (const [status, sentence] of [
+  [503, "The model is busy. Try again in a moment."],
+  [401, "Something went wrong on our side."],
+] as const) {
+  const stream = streamToolLoop({
+    provider: createMockProvider([fail({ status })]),
+    messages: [{ role: "user", content: "Hello." }],
+  });
+  const shown = await toUIMessageStreamResponse(stream, { version: 7, onError }).text();
+  assert.ok(shown.includes(`"errorText":"${sentence}"`), shown);
+}
 
 {
   // A photo of 2.5 MB, twice in the chat.
   const url = `data:image/jpeg;base64,/9j/${"A".repeat(3_400_000)}`;
   const file = { type: "file" as const, mediaType: "image/jpeg", url };
   const messages = ["a", "b"].map((id) => ({ id, role: "user" as const, parts: [file] }));
-  const { fetch } = globalThis;
+  const send = globalThis.fetch;
   const bodies: string[] = [];
   globalThis.fetch = async (url, init) => {
     bodies.push(await new Request(new URL(url as string, "http://localhost"), init).text());
@@ -165,7 +211,7 @@ assert.deepEqual(payments, [20]);
     messageId: undefined,
     abortSignal: undefined,
   });
-  globalThis.fetch = fetch;
+  globalThis.fetch = send;
   const body: object = JSON.parse(bodies[0] ?? "");
   assert.equal((await readUIChatRequest(post(body), { maxBytes: 10_000_000 })).message?.id, "b");
   await assert.rejects(readUIChatRequest(post(body)), { status: 413 });
