@@ -111,14 +111,14 @@ export function startStream<Output, T extends Tool>(
   const started = begin();
   const result = started.then((run) => run.result);
   // Marks the promise as handled for callers that only read events. Awaiting `result` still throws the error.
-  result.catch(() => {});
+  const stored = result.catch(() => {});
   const iterator = started.then(({ events }) => events[Symbol.asyncIterator]());
   iterator.catch(() => {});
   const own: AsyncIterator<LoopEvent<T>, undefined> = {
     next: async () => {
       const step = await (await iterator).next();
       // A reader that has read all events may continue the conversation at once, so it waits until the end of the run is stored.
-      if (step.done === true) await result.catch(() => {});
+      if (step.done === true) await stored;
       // Safe cast: the run's tools determine the types of its events.
       return step as IteratorResult<LoopEvent<T>, undefined>;
     },

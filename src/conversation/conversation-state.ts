@@ -91,7 +91,7 @@ export function beginRun(
   const messages = [...earlier, ...added];
   if (!isAnswerable(messages)) {
     const isRepeated = given.length > 0 && added.length === 0;
-    if (isRepeated) throw refused(id, "has already answered this message. Read the answer with messages()");
+    if (isRepeated) throw refused(id, "has already answered this message. Read it with messages()");
     throw invalidOption("message", "a new message because the conversation has no unanswered message", undefined);
   }
   const own = findOwn(earlier, added.length, before.state.lastRun);

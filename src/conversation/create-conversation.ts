@@ -198,8 +198,7 @@ class StoredChat {
     await this.#change(async (lock) => {
       const { stored = emptyConversation } = lock;
       const { lastRun } = stored.state;
-      if (lastRun?.status !== "suspended")
-        throw refused(this.id, "has no suspended run to cancel. Call status to see its last run");
+      if (lastRun?.status !== "suspended") throw refused(this.id, "has no suspended run. See its status()");
       await lock.append(cancelRun(stored, lastRun));
     });
   }
@@ -288,7 +287,7 @@ class StoredChat {
     // If an input guardrail refused the run, its messages were removed from the conversation, so the run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
-      throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
+      throw refused(this.id, `has no run to resume: the last one ended as "${status}". Call send to begin another`);
     if (this.#journalOf(runId) === undefined)
       throw refused(
         this.id,

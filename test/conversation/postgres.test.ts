@@ -89,12 +89,18 @@ describe("postgresConversationStore", () => {
 
   it("works for a database user who may use another user's tables but not create any", async () => {
     const owner = database.connect();
-    const user = database.connect();
-    user.on("connect", (client) => void client.query("SET ROLE app"));
+    const pool = database.connect();
+    const user: Parameters<typeof postgresConversationStore>[0] = {
+      query: async (sql, values) => {
+        const client = await pool.connect();
+        await client.query("SET ROLE app");
+        return client.query(sql, values).finally(() => client.release());
+      },
+    };
     await owner.query("DROP SCHEMA IF EXISTS turnwright CASCADE; CREATE ROLE app");
-    const converse = async (pool: Pool): Promise<string> => {
+    const converse = async (own: typeof user): Promise<string> => {
       const options = { provider: createMockProvider([text("Yes.")]) };
-      const conversation = createConversation({ id: "granted", store: postgresConversationStore(pool), options });
+      const conversation = createConversation({ id: "granted", store: postgresConversationStore(own), options });
       return (await conversation.send("Is it on?")).text;
     };
     await expect(converse(user)).rejects.toThrow("permission denied for database");

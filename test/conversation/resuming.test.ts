@@ -107,7 +107,7 @@ describe("conversation.resume()", () => {
     await refuse(another());
     expect(problems).toEqual([
       'Conversation "chat-17" has no run yet. Call send.',
-      'Conversation "chat-17" has no run to resume: the last one has ended as "completed". Call send to begin another run.',
+      'Conversation "chat-17" has no run to resume: the last one ended as "completed". Call send to begin another.',
       'Conversation "chat-17" cannot resume its last run without its journal: set the option "journal", or end the run with cancel.',
     ]);
     expect((await conversation.status())?.status).toBe("suspended");

@@ -153,7 +153,7 @@ it("importTools: names the rejected tool in the error", () => {
       /^invalid-option: Option "tools" is .*, but must be an array of tools/,
     );
   expect(complaintOf(() => importTools("get" as never))).toMatch(
-    /invalid-option: Option "tools" is .*, but must be an array of tools, or an object/,
+    /invalid-option: Option "tools" is .*, but must be an array of tools or an object/,
   );
 });
 

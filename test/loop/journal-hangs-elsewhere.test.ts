@@ -138,7 +138,7 @@ describe("a journal that returns invalid values", () => {
     [
       "open() resolves without a close function",
       { open: () => Promise.resolve(undefined as never) },
-      /Option "journal.open\(\)" is .*, but must be a promise for a function/,
+      /Option "journal.open\(\)" is .*, but must be a promise that resolves to a function/,
     ],
     ["step() returns undefined", { step: () => undefined as never }, 'recorded result of step "run", but returned undefined'],
     [

@@ -92,7 +92,7 @@ describe("the executor of executePlans", () => {
     [
       "a return value that is not an array",
       () => "x" as unknown as ExecutedCommand[],
-      [expect.stringContaining("array"), expect.stringContaining("array")],
+      [expect.stringContaining("one record"), expect.stringContaining("one record")],
     ],
   ])("reports %s in the records", async ([, answer, errors]) => {
     const { middleware } = recording(answer);

@@ -70,7 +70,7 @@ it.each(vendors)(
     // After the server has confirmed the result, the page does not send it again.
     await page.sendMessage().catch(() => undefined);
     expect(sent).toHaveLength(1);
-    expect(page.error?.message).toContain("no answers");
+    expect(page.error?.message).toContain("no decisions or results");
     const reloads = [toChunks([...first, ...second], { version }), toChunks(second, { version })];
     for (const reload of reloads) expect((await readMessage(vendor, reload))?.parts).toEqual(lastOf(page).parts);
   },
