@@ -57,6 +57,11 @@ async function check(name: string, serve: Serve, url = "http://localhost/api/cha
   assert.deepEqual(said, ["Yes, tak", "e a coat."]);
   assert.equal((await serve(post(url, {}))).status, 400);
   await leaveEarly(await serve(post(url, ask(`${name} 2`, "Wait."))));
+  const { error } = console;
+  const logged = new Promise<unknown>((resolve) => (console.error = resolve));
+  assert.match(await (await serve(post(url, ask(`${name} 3`, "Fail.")))).text(), /"errorText":"An error occurred\."/);
+  assert.match(JSON.stringify(await logged), /401/); // the page gets no details, so they are in the log
+  console.error = error;
   console.log(`✓ ${name}`);
 }
 

@@ -2,12 +2,13 @@
 
 import { z } from "zod";
 import { defineTool, type Tool } from "turnwright";
-import { createMockProvider, type MockProvider, stall, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, type MockProvider, stall, text, toolCall } from "turnwright/testing";
 
-/** A model that calls the tool and then answers. If the question contains "Wait.", the answer never ends. */
+/** A model that calls the tool and then answers. If the question contains "Wait.", the answer never ends. With "Fail.", it fails. */
 export const provider: MockProvider = createMockProvider(({ messages }) => {
   if (messages.at(-1)?.role === "tool") return text("Yes, take a coat.", { chunks: 2 });
   if (JSON.stringify(messages).includes("Wait.")) return [text("One moment"), stall()];
+  if (JSON.stringify(messages).includes("Fail.")) return [fail({ status: 401 })];
   return toolCall("get_forecast", { city: "Oslo" });
 });
 

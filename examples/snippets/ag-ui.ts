@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { HttpAgent } from "@ag-ui/client";
 import { defineTool, isLoopError } from "turnwright";
 import { isRequestError, pipeAGUIStream, readAGUIRequest, toAGUIResponse, toAGUIThread } from "turnwright/ag-ui";
-import { createRunHost, lastEventId } from "turnwright/host";
+import { createRunHost, type HostedRun, lastEventId } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -34,12 +34,21 @@ async function post(request: Request): Promise<Response> {
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
   if (message !== undefined) {
     const answer = await host.start(threadId, { provider, tools, message });
-    return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId }) : refuse();
+    if (answer.kind !== "started") return refuse();
+    logFailure(answer);
+    return toAGUIResponse(answer.join(), { threadId, runId });
   }
   // A tab may still show an earlier run. A decision about that run is refused.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
   const answer = await host.resume(threadId, { provider, tools, answers });
-  return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
+  if (answer.kind !== "started") return refuse();
+  logFailure(answer);
+  return toAGUIResponse(answer.join(), { threadId, runId, from: "live" });
+}
+
+/** The page only shows that a run failed. */
+function logFailure({ result }: HostedRun): void {
+  void result.then(({ error }) => error !== undefined && console.error(error), console.error);
 }
 
 const refuse = () => new Response("Nothing waits here, or the last answer is not finished.", { status: 409 });

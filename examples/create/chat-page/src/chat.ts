@@ -36,7 +36,9 @@ export function createChatHandler(provider: Provider): Handler {
       limits: { maxIterations: 10 },
     });
     await pipeUIMessageStream(stream, response, { version: 7, from: message === undefined ? "live" : "start" });
-    chat.history = (await stream.result).messages;
+    const { messages, error } = await stream.result;
+    chat.history = messages;
+    if (error !== undefined) console.error(error); // the page only shows that the run failed
   }
 
   return (request, response) =>
