@@ -6,8 +6,8 @@ import type { ReadRequest } from "./read-request.ts";
 import type { TextLines } from "./text-lines.ts";
 
 /**
- * The work limit for one search: the number of instructions in the compiled pattern, multiplied by the number of searched
- * characters. The limit is reached after at most 0.4 seconds.
+ * The work limit for one search: the number of instructions in the compiled pattern, multiplied by the number of characters searched. The
+ * limit is reached after at most 0.4 seconds.
  */
 const maxSteps = 10_000_000;
 

@@ -153,7 +153,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
     });
     if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
-    // Deletes the workflows last, so that a new call still finds these runs if the process dies in between.
+    // Deletes these rows before the workflows, so that a repeated call still finds the runs if the process dies in between.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     return batch.length;

@@ -124,7 +124,7 @@ export class EvalFiles {
   }
 
   /**
-   * Either keeps a finished trial's files and adds an HTML page, or removes the files. Does not record replayed trials, because a replay
+   * Either keeps a finished trial's files and adds an HTML page, or removes the files. Keeps no record of replayed trials, because a replay
    * always starts from the beginning.
    */
   async end(item: EvalCase, report: TrialReport): Promise<TrialReport> {

@@ -1,4 +1,4 @@
-// Repeats failed requests, and limits how long to wait for an answer.
+// Retries failed requests, and limits how long to wait for an answer.
 
 import type { Clock } from "../core/types/common.ts";
 import { systemClock } from "./signals.ts";

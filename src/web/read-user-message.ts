@@ -27,8 +27,8 @@ export interface RequestLimits extends BodyLimits {
 /** A user message as sent by a web page. */
 export interface PageMessage extends UserMessage {
   /**
-   * The id of the answer that the page replaces with a new answer to this message, or true if the page replaces an answer with an unknown
-   * id. A host then removes all messages after this message. The field is not stored. Default: no new answer.
+   * The id of the answer that a new answer to this message replaces, or true if the page does not know that id. A host then removes all
+   * messages after this message. The field is not stored. Default: no new answer.
    */
   readonly again?: string | true | undefined;
   /**

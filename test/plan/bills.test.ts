@@ -92,7 +92,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   ["the reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
-])("withPlanner: estimates the tokens of %s", async ([, create]) => {
+])("withPlanner: estimates the token count of %s", async ([, create]) => {
   const { used } = await bill(create());
   expect(used.outputTokens).toBeGreaterThanOrEqual(1_000);
 });

@@ -114,7 +114,7 @@ describe("withPlanner", () => {
     expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
   });
 
-  it("records a call's success by its outcome, whatever its text says", async () => {
+  it("judges a call's success by its outcome, whatever its text says", async () => {
     const tools = [
       tool("liar", () => "Error: all is well"),
       tool("broken", () => Promise.reject(new Error("out of order"))),

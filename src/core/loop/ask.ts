@@ -66,7 +66,7 @@ export function ask(context: AskingContext, fields: AskedFields): Promise<unknow
   return answer;
 }
 
-/** Asks a question. If the context does not belong to a run, as in a test, every question becomes a wait. */
+/** Asks a question. If the context does not belong to a run, as in a test, calls `wait` for every question. */
 async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
   checkFields("question", fields, questionFields);
   const { question: text, schema, fromPage = false, wait: isLive = false } = fields;

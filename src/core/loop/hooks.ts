@@ -1,4 +1,4 @@
-// Starts a run's middleware hooks. If one fails, the error names it.
+// Sets up the hooks of a run's middleware. If a hook fails, the error names it.
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";

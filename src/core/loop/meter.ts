@@ -70,7 +70,7 @@ export function findSpent(
 
 /** Counts what a run and its nested runs spend. Nested runs use `NestedMeter`. */
 export class Meter {
-  /** The newest stream that was counted. A nested run expects the same usage for its first stream. */
+  /** The usage of the newest counted stream. A nested run uses it as an estimate for its own first stream. */
   newest: Expected = { tokens: 0, costUSD: 0 };
   /** The streams in progress in nested runs. */
   streams: NestedStreams | undefined;

@@ -209,7 +209,7 @@ async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   sendStart(run, call.made, false);
   const mark = activity.spent.length;
   const made = executeToolCall(ready, ports);
-  // A synchronous tool is not awaited, so that its fatal error stops the message's next call before that call begins.
+  // Does not await a synchronous tool, so that after a fatal error in the tool, the next call in the message does not begin.
   const outcome = endTool(activity, made instanceof Promise ? await made : made);
   return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }

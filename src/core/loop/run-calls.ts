@@ -190,7 +190,7 @@ class Turns {
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
-      // Stops checking, because this call holds back all calls after it.
+      // Ignores the later calls, because none of them can start before this call.
       if (turn.phase === "ready" && !this.#hasNew) return;
       const own = turn.phase === "waiting" ? 2 : 1;
       any = Math.max(any, own);

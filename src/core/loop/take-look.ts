@@ -48,7 +48,7 @@ function lookStep(phase: "answer" | "calls" | "again", state: State): string {
   return stepOf("answered", state.skipped === undefined ? continuationOf(state) : state.continuation);
 }
 
-/** Returns the number of the newest answer within its message. */
+/** Returns the index of the newest answer among the answers that form its message. 0 if it continues no earlier answer. */
 export function continuationOf({ answers, continuation }: State): number {
   const answer = answers.at(-1);
   return answer !== undefined && isUnfinished(answer) ? continuation - 1 : continuation;

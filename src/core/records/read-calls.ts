@@ -299,8 +299,8 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   if (begun?.refused !== undefined) return begun.refused;
   if (outcome === undefined) return undefined;
   if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
-  // An open wait in an ordinary tool's call belongs to middleware that runs after the tool, so the call has not ended. Durable tools may
-  // leave waits open.
+  // An ordinary tool cannot wait. So an open wait in its call belongs to middleware that runs after the tool, and the call has not ended. A
+  // durable tool's call can end with open waits.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
   return outcome;
 }

@@ -1,4 +1,4 @@
-// Loads the page's logs: from its own elements, or from its server while runs write them.
+// Loads the page's logs: from elements of the page, or from its server while runs are still writing them.
 
 import type { RunLog } from "../../shared/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";

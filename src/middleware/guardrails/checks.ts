@@ -16,7 +16,7 @@ export interface CheckContext<Context = unknown> {
 
 /** The input that a check judges. */
 export interface CheckedInput {
-  /** The text of `newMessages`, with an empty line between two messages. */
+  /** The text of `newMessages`, with a blank line between messages. */
   readonly text: string;
   /** The user messages that have not passed the checks yet: from the start of the run, or sent with `control.steer`. */
   readonly newMessages: readonly UserMessage[];

@@ -87,7 +87,10 @@ interface Checking {
 interface Checked {
   /** The checks' records. Resolves after their step. */
   readonly records: Promise<readonly GuardrailRecord[]>;
-  /** The same records. Resolves inside the step, because the request may be waiting for them before the step can end. */
+  /**
+   * The records of this check. Resolves while the journal step is still running, because the request may need the records before the step
+   * can end.
+   */
   readonly verdict: Promise<readonly GuardrailRecord[]>;
 }
 

@@ -173,7 +173,9 @@ function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   if (isRecord(made) && typeof made["system"] === "string" && typeof made["user"] === "string") {
     return { system: made["system"], user: made["user"] };
   }
-  throw new TypeError('The function "prompt" must synchronously return an object with the strings "system" and "user".');
+  throw new TypeError(
+    'The function "prompt" must synchronously return an object with the string properties "system" and "user".',
+  );
 }
 
 function joinTexts(first: string | undefined, second: string): string {

@@ -39,7 +39,7 @@ export function toProviderError(thrown: unknown): ProviderError {
     const facts = readErrorFacts(thrown);
     const { code, retryable } = classify(facts);
     const { message, messages, status, retryAfterMs, shouldRetry } = facts;
-    // Adds the last cause, because the SDKs only say "Connection error." if a connection fails, and `fetch` says "fetch failed".
+    // Adds the last cause, because if a connection fails, the SDKs just say "Connection error.", and `fetch` just says "fetch failed".
     const why = networkText.test(message) ? messages.findLast(Boolean) : message;
     return providerError(code, why === message ? why : `${message.replace(/\.$/, "")}: ${why}`, {
       status,

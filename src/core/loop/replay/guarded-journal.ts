@@ -1,4 +1,4 @@
-// Adds a time limit to the caller's journal.
+// Limits how long operations of the caller's journal may take.
 
 import type { Clock } from "../../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";

@@ -1,4 +1,4 @@
-// Implements `Past`: what earlier executions recorded, and what this execution may still do.
+// Implements `Past`: the records of earlier executions, and whether this execution may make new steps.
 
 import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -33,7 +33,7 @@ interface Shared {
   /** The ids of the waits that have no answer yet. */
   readonly opened: Set<string>;
   readonly guard: GuardedJournal | undefined;
-  /** The error that the run rejects with if an answer is not valid for its wait. */
+  /** The error with which the run rejects if an answer does not match what its wait expects. */
   refusal: LoopError | undefined;
 }
 
