@@ -116,7 +116,7 @@ if (chosen.includes("long-runs")) {
   console.log(`${money}\n\n${tokens}`);
   if (flags.write) {
     writeFigures("guides/long-runs", money, "money");
-    writeFigures("guides/long-runs", tokens, "tokens");
+    writeFigures("performance", tokens, "tokens");
     writePicture("guides/long-runs", plot);
   }
 }
