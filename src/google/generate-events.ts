@@ -241,7 +241,7 @@ interface Reading {
   /**
    * The sources that the service found for the answer, such as web pages. The last chunk that contains a field contains its complete value.
    */
-  readonly found: { [field: string]: Json };
+  readonly found: { [field: string]: unknown };
 }
 
 /**
@@ -306,8 +306,8 @@ function readCandidate(candidate: UnknownRecord, reading: Reading): void {
   const { content, finishReason, finishMessage, continuationToken, groundingMetadata, urlContextMetadata } = candidate;
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
-  for (const [field, value] of Object.entries({ groundingMetadata, urlContextMetadata }))
-    if (Object.keys(recordOf(value)).length > 0) Object.assign(reading.found, copyFields({ [field]: value }));
+  if (isFilledRecord(groundingMetadata)) reading.found.groundingMetadata = groundingMetadata;
+  if (isFilledRecord(urlContextMetadata)) reading.found.urlContextMetadata = urlContextMetadata;
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   const { answer } = reading;
   const raw = textOf(finishReason);
@@ -315,6 +315,11 @@ function readCandidate(candidate: UnknownRecord, reading: Reading): void {
   answer.explanation = textOf(finishMessage).trim();
   answer.stop(raw);
   reading.parts.settle();
+}
+
+/** True for a record with fields, because an empty one must not replace what an earlier chunk had. */
+function isFilledRecord(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length > 0;
 }
 
 function readPart(part: unknown, reading: Reading): void {
@@ -347,6 +352,6 @@ function endReading({ answer, parts, token, found }: Reading): void {
   const message = { hasCalls: parts.hasCalls, hasToken: token !== "" };
   const reason = finish.reason === "content-filter" ? finish.reason : toFinishReason(raw, message, words);
   if (reason === "content-filter") answer.explain();
-  if (isKept(reason)) answer.keep(toMetadataItems(parts.parts(), found));
+  if (isKept(reason)) answer.keep(toMetadataItems(parts.parts(), copyFields(found)));
   out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
 }

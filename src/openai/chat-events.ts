@@ -1,10 +1,9 @@
 import { Answer, createEventReader, isCleanEnd } from "../shared/adapters/read-answer.ts";
 import { countOf, type EventReader, isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import type { EventTail } from "../shared/adapters/event-filter.ts";
-import { type FinishReason, type Json, type ModelChunk, providerError, type Usage } from "../core/index.ts";
+import { type FinishReason, type ModelChunk, providerError, type Usage } from "../core/index.ts";
 import type { FinishWords } from "../shared/judge-finish.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import { copyFields } from "../shared/plain-error.ts";
 import { CallAssembly } from "./call-assembly.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";
@@ -33,7 +32,7 @@ interface Reading {
   readonly calls: CallAssembly;
   readonly text: AnswerText;
   readonly details: ReasoningDetails;
-  readonly sources: { annotations: Json[]; search_results: Json[] };
+  readonly sources: { readonly annotations: unknown[]; search_results: readonly unknown[] };
   hasSpoken: boolean;
   /** True once token counts that look final have arrived. Becomes false again if more content arrives. */
   isCounted: boolean;
@@ -98,7 +97,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
   const choices = listOf(chunk.choices);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   // Perplexity sends all search results again in each chunk.
-  const results = copyList(chunk.search_results);
+  const results = listOf(chunk.search_results);
   if (results.length > 0) reading.sources.search_results = results;
   if (isSpeech) {
     reading.hasSpoken = true;
@@ -140,7 +139,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading.answer;
   readReasoning(delta, reading);
-  reading.sources.annotations.push(...copyList(delta.annotations));
+  if (delta.annotations !== undefined) reading.sources.annotations.push(...listOf(delta.annotations));
   if (typeof content === "string") reading.text.push(content);
   else for (const part of listOf(content)) readContentPart(part, reading);
   if (typeof refusal === "string" && refusal !== "") {
@@ -223,12 +222,6 @@ function endReading(reading: Reading): void {
 function isFull(finish: Answer["finish"], { answer: { usage }, hasSpoken, refused }: Reading): boolean {
   if (finish === undefined || !isCut(finish.reason) || hasSpoken || refused) return false;
   return usage !== undefined && usage.inputTokens > 0 && usage.outputTokens === 0;
-}
-
-function copyList(value: unknown): Json[] {
-  return listOf(value)
-    .filter(isRecord)
-    .map((entry) => copyFields(entry));
 }
 
 function pushThought(out: ModelChunk[], text: string): void {

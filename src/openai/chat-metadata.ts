@@ -74,11 +74,14 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
 export function toChatMetadata(
   details: readonly Json[],
   extras: ReadonlyMap<number, unknown>,
-  sources: { readonly [field: string]: readonly Json[] } = {},
+  sources: { readonly [field: string]: readonly unknown[] } = {},
 ): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
-  for (const [field, list] of Object.entries(sources)) if (list.length > 0) items.push({ [field]: list });
+  for (const [field, list] of Object.entries(sources)) {
+    const kept = list.filter(isRecord).map((entry) => copyFields(entry));
+    if (kept.length > 0) items.push({ [field]: kept });
+  }
   for (const [position, extra] of extras) items.push({ call: position, extra_content: JSON.parse(JSON.stringify(extra)) });
   return items;
 }
