@@ -113,7 +113,7 @@ export const googleRules: readonly Rule[] = [
       return firstOf(calls, ({ at, name, fields }) => {
         const isFirst = calls.find((call) => call.at === at)?.fields === fields;
         const said =
-          "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.";
+          "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance.";
         return when(
           isFirst && typeof fields.thoughtSignature !== "string",
           `${said} Additional data, function call \`default_api:${name}\`, position ${at}.`,
