@@ -10,6 +10,7 @@ import { type History, type NextMessages, placeMessages } from "../conversation/
 import { waitingCallsOf, waitingError, type WhenSuspended } from "../conversation/waiting-calls.ts";
 import { repairMessages } from "../shared/repair-messages.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
+import { withoutRepeats } from "../shared/wait-ids.ts";
 import type { BoundStore } from "./bound-store.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { HostedLoopOptions, HostedStatus, ResumeAnswer, ResumeOptions, StartAnswer } from "./run-host.ts";
@@ -210,5 +211,5 @@ function isRepeatedDecision({ messages, state }: StoredConversation, { answers =
   if (ids.length === 0 || (status !== "error" && status !== "timeout")) return false;
   const results = messages.slice(own).flatMap((message) => (message.role === "tool" ? message.results : []));
   const called = new Set(results.map(({ callId }) => callId));
-  return ids.every((id) => called.has(id.replace(/(?:\/.*|(?:#\d+)?(?:~\d+)?)$/s, "")));
+  return ids.every((id) => called.has(withoutRepeats(id).replace(/\/.*$/s, "")));
 }

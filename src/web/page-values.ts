@@ -16,6 +16,7 @@ import type { OutsideResult } from "../core/types/middleware-options.ts";
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";
+import { withoutRepeats } from "../shared/wait-ids.ts";
 
 /** An answer that a web page sent. A page cannot keep a call waiting, so it cannot answer "ask". */
 export type PageAnswer = (Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult) & {
@@ -58,9 +59,9 @@ export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean
   return waiting.has(outcome);
 }
 
-/** Returns the ids of the outer calls and of the call itself, joined with "/". Omits the numbers of a repeated wait, as in `#2~3`. */
+/** Returns the ids of the outer calls and of the call itself, joined with "/". Omits the numbers of a repeated wait. */
 export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
-  const bare = id.replace(/(?:#\d+)?(?:~\d+)?$/, "");
+  const bare = withoutRepeats(id);
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }
 
