@@ -1,7 +1,6 @@
 import { isStandardSchema, validateArgs } from "../shared/argument-schema.ts";
 import { type JsonSchema, LoopError, type Tool, type ToolDefinition, type ToolRegistry } from "../core/index.ts";
-import { isRecord, toRegistry, type Validation } from "../core/kit.ts";
-import { dropNulls } from "../shared/drop-nulls.ts";
+import { toRegistry, type Validation } from "../core/kit.ts";
 import { whenReady } from "../shared/promises.ts";
 import { compileForeignSchema, compileSchema, toStandardSchema } from "./from-json-schema.ts";
 
@@ -9,8 +8,7 @@ import { compileForeignSchema, compileSchema, toStandardSchema } from "./from-js
  * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.
  * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them with `unchecked: true`. A registry
  * from `createToolRegistry` returns `unchecked: true` for tools with plain JSON Schema. Validated arguments are not validated
- * again. Null is removed from optional properties that do not accept it, because models send null for absent properties. Each schema is
- * compiled once.
+ * again. Each schema is compiled once.
  *
  * A pattern that cannot run in linear time is an error in a list of tools. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.
@@ -78,10 +76,5 @@ function check(
   if (!("value" in validation) || validation.unchecked !== true || schema === undefined) return validation;
   const made = compile(schema);
   if ("problem" in made) return { issues: [{ message: `The arguments could not be checked: the schema ${made.problem}` }] };
-  const standard = toStandardSchema(schema, made.judge);
-  const { value } = validation;
-  const checked = validateArgs(standard, value);
-  // `typeof null` is also "object".
-  const mayFit = "issues" in checked && isRecord(value) && Object.values(value).some((one) => typeof one === "object");
-  return mayFit ? validateArgs(standard, dropNulls(value, schema)) : checked;
+  return validateArgs(toStandardSchema(schema, made.judge), validation.value);
 }

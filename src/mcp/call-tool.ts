@@ -3,7 +3,6 @@ import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import { stableJson, toJson } from "../shared/json.ts";
 import { locateMedia, type MediaPart } from "../shared/media-source.ts";
 import { cutText, quote } from "../shared/texts.ts";
-import { dropNulls } from "../shared/drop-nulls.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
@@ -147,9 +146,7 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
   if (tool.execution?.taskSupport === "required") return refuseTask();
   const made = meta?.(tool, context);
-  // Safe cast: `dropNulls` returns an object for an object.
-  const sent = dropNulls(args, tool.inputSchema) as UnknownRecord;
-  const params = { name: tool.name, arguments: { ...sent }, ...(made === undefined ? {} : { _meta: { ...made } }) };
+  const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   try {
     const answer = readAnswer(await sendAgain(target, params, context));
     checkAnswer(tool, answer);

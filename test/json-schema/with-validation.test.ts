@@ -57,14 +57,6 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
     const validation = registry.validate?.("get", args);
     expect(validation).toEqual({ value: args });
   });
-
-  it("removes null from optional properties that do not accept it", () => {
-    const city = { type: "string" } as const;
-    const properties = { n: { type: "number" }, city, note: { type: ["string", "null"] } } as const;
-    const registry = make([plain("get", { type: "object", properties, required: ["n"] })]);
-    expect(registry.validate?.("get", { n: 1, city: null, note: null })).toEqual({ value: { n: 1, note: null } });
-    expect(registry.validate?.("get", { n: null, city: null })).toMatchObject({ issues: [{ path: ["n"] }] });
-  });
 });
 
 it("withValidation: validates only tools without a validating schema", () => {

@@ -5,12 +5,15 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
+import { runToolLoop } from "turnwright";
 import { text as says, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";
+import { adapters } from "../wire/adapters.ts";
 import { setUp } from "./call-stage.ts";
 import { closing, generations } from "./connect.ts";
 import { createToolServer, type ServedTool } from "./tool-server.ts";
 
+const chat = adapters[0] as (typeof adapters)[number];
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 describe.for(generations)("createMcpRegistry over $name", (generation) => {
@@ -113,7 +116,12 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     const absent = { country: null, sort: null, page: null };
     const kept = { query: null, note: null, other: null, any: null, unknown: null };
     const args = { ...kept, ...absent, near: { city: null, radius: null }, filters: [{ field: null }, { field: "a" }, null] };
-    await play([toolCall("search", args), says("Done.")], { tools }).result;
+    const { provider, close } = await chat.open([
+      { calls: [["call_1", "search", JSON.stringify(args)]], end: "tools" },
+      { text: "Done.", end: "stop" },
+    ]);
+    await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] });
+    await close();
     expect(served.calls.map((call) => call.args)).toEqual([
       { ...kept, near: { city: null }, filters: [{}, { field: "a" }, null] },
     ]);
