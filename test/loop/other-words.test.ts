@@ -96,6 +96,11 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.b" } }] }],
     'Write: { type: "image", mediaType: "image/png", data }',
   ],
+  [
+    "an image with a url",
+    [{ role: "user", content: [{ type: "image", mediaType: "image/png", url: "https://a.b" }] }],
+    'Write: { type: "image", mediaType: "image/png", data }',
+  ],
   ["a system message", [{ role: "system", content: "Be brief." }], 'Pass system text in the option "system"'],
   ["a developer message", [{ role: "developer", content: "Be brief." }], 'Pass system text in the option "system"'],
   ["messages from useChat", [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] }], fromUI],

@@ -2,6 +2,8 @@
 
 import { createLoopEvents, defineTool, type Message, runToolLoop, toolResult } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import Anthropic from "@anthropic-ai/sdk";
+import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
 import { strictService, text, toolCall } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
@@ -69,7 +71,7 @@ describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a 
     ]);
     expect(bodies.map((body) => body.includes(data))).toEqual([false, true, false, false]);
     expect(bodies.map((body) => body.includes(replacement))).toEqual([false, false, true, true]);
-    expect(changes).toContain("images replaced");
+    expect(changes).toContain("media replaced");
   });
 });
 
@@ -127,5 +129,135 @@ describe("openaiChat: an image that a gateway refuses", () => {
   it("ends the run if the error has a different cause", async () => {
     const { first, bodies } = await play(row, "The image is too large");
     expect([first.error?.message, bodies.length]).toEqual(["The image is too large", 3]);
+  });
+});
+
+const pdf = { type: "file", mediaType: "application/pdf", data: "JVBERi0xLjQgbm90IGEgcGRm" } as const;
+const link = { type: "image", mediaType: "image/png", data: "https://example.com/a.png?expires=1" } as const;
+type Media = typeof image | typeof pdf | typeof link;
+
+const messagesRow: StrictRow = {
+  kind: "anthropic",
+  model: "claude-sonnet-5",
+  connect: ({ fetch }) =>
+    anthropicMessages({
+      client: new Anthropic({ apiKey: "key", fetch, maxRetries: 0 }),
+      model: "claude-sonnet-5",
+      maxTokens: 1000,
+    }),
+};
+
+/** A fetch function that refuses requests which contain the text, and the bodies of all requests. */
+function refuseText(found: string, message: string) {
+  const service = strictService("anthropic", { answers: [toolCall("read", {}), text("Done."), text("Done again.")] });
+  const bodies: string[] = [];
+  const fetch: typeof service.fetch = async (input, init) => {
+    const body = z.string().parse(init?.body);
+    bodies.push(body);
+    const error = { type: "invalid_request_error", message };
+    return body.includes(found) ? Response.json({ type: "error", error }, { status: 400 }) : service.fetch(input, init);
+  };
+  return { service: { ...service, fetch }, bodies };
+}
+
+describe("anthropicMessages: an image or a file that the service cannot read", () => {
+  const kinds: readonly (readonly [part: Media, message: string, found: string, shown: string])[] = [
+    [
+      image,
+      "Could not process image",
+      data,
+      "an image of type image/png, which cannot be shown to you: the service cannot read it.",
+    ],
+    [
+      image,
+      "messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size",
+      data,
+      "an image of type image/png, which cannot be shown to you: the service cannot read it.",
+    ],
+    [
+      image,
+      "The image data you provided does not represent a valid image. Please check your input and try again",
+      data,
+      "an image of type image/png, which cannot be shown to you: the service cannot read it.",
+    ],
+    [image, "Unable to process input image. Please retry or report", data, "the service cannot read it."],
+    [image, "Provided image is not valid.", data, "the service cannot read it."],
+    [
+      pdf,
+      "messages.2.content.0.pdf.source.base64.data: The PDF specified was not valid.",
+      pdf.data,
+      "a file of type application/pdf, which cannot be shown to you: the service cannot read it.",
+    ],
+    [
+      pdf,
+      "messages.2.content.0.pdf.source.base64.data: The PDF specified is password protected.",
+      pdf.data,
+      "a file of type application/pdf, which cannot be shown to you: the service cannot read it.",
+    ],
+    [
+      link,
+      "Error while downloading https://example.com/a.png?expires=1. Upstream status code: 403.",
+      "a.png",
+      "the service cannot download it.",
+    ],
+    [link, "This URL is disallowed by the website's robots.txt file.", "a.png", "the service cannot download it."],
+    [
+      link,
+      "<400> InternalError.Algo.InvalidParameter: Failed to download multimodal content",
+      "a.png",
+      "the service cannot download it.",
+    ],
+  ];
+
+  it.for(kinds)("becomes text if it comes from a tool: %j, %s", async ([part, message, found, shown]) => {
+    const { service, bodies } = refuseText(found, message);
+    const read = defineTool({
+      name: "read",
+      description: "Reads a file",
+      inputSchema: { type: "object", properties: {} },
+      execute: () => toolResult({ data: "Read.", content: [part] }),
+    });
+    const options = { provider: messagesRow.connect(service), tools: [read] };
+    const first = await runToolLoop({ ...options, messages: [{ role: "user", content: "Read it." }] });
+    const next = await runToolLoop({ ...options, messages: [...first.messages, { role: "user", content: "Again." }] });
+    expect([first.text, next.text, service.refusals]).toEqual(["Done.", "Done again.", []]);
+    expect(bodies.map((body) => [body.includes(found), body.includes(shown)])).toEqual([
+      [false, false],
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+  });
+
+  it("ends one run if it is in a new user message, and later runs continue", async () => {
+    const { service, bodies } = refuseText(data, "Could not process image");
+    const options = { provider: messagesRow.connect(service) };
+    const conversation = createConversation({ id: "chat", store: memoryConversationStore(), options });
+    const refused = await conversation.send({ role: "user", content: [{ type: "text", text: "Look." }, image] });
+    expect(refused).toMatchObject({ status: "error", error: { code: "bad-request", message: "Could not process image" } });
+    expect(bodies).toHaveLength(1);
+    await conversation.send("Never mind.");
+    expect(bodies.slice(0, 3).map((body) => body.includes(data))).toEqual([true, true, false]);
+  });
+
+  it("keeps the images and files that the error is not about", async () => {
+    const { service, bodies } = refuseText(data, "Could not process image");
+    const messages: readonly Message[] = [
+      { role: "user", content: [{ type: "text", text: "Look." }, image, pdf, link] },
+      { role: "assistant", content: [{ type: "text", text: "A dot." }] },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "And this?" },
+          { ...link, data: "https://example.com/b.png" },
+        ],
+      },
+    ];
+    await runToolLoop({ provider: messagesRow.connect(service), messages });
+    const found = bodies.map((body) => [data, pdf.data, "a.png", "b.png"].map((part) => body.includes(part)));
+    expect(found.slice(0, 2)).toEqual([
+      [true, true, true, true],
+      [false, true, false, true],
+    ]);
   });
 });

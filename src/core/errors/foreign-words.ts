@@ -275,7 +275,7 @@ const replacements: readonly (readonly [words: string, ...replacements: readonly
 ];
 
 const bytes = 'data: Buffer.from(bytes).toString("base64")';
-const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
+const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file", "url"];
 
 /**
  * Returns advice if a content part is in another library's format or contains binary data, otherwise undefined. The advice

@@ -177,8 +177,8 @@ export interface RequestChange {
    */
   readonly action: "removed" | "replaced" | "kept";
   /**
-   * "unsupported" if the model refuses the field, "request-changed" if reasoning is no longer valid for the request, or the service's own
-   * term, such as "prefix_binding_mismatch".
+   * "unsupported" if the model refuses the field, "refused" if the service refused an image or a file, "request-changed" if reasoning is no
+   * longer valid for the request, or the service's own term, such as "prefix_binding_mismatch".
    */
   readonly reason: string;
 }

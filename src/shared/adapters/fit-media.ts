@@ -46,7 +46,7 @@ interface Found {
   readonly index: number;
 }
 
-interface Placed extends Found {
+export interface Placed extends Found {
   readonly message: number;
   /**
    * True for a part of the newest user message, if the model has not answered it. An earlier one stays in a conversation whose run has
@@ -95,30 +95,14 @@ export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (requ
     for (const [{ part, isNew, message, index }, problem] of refused) {
       if (isNew) throw refuseMedia(part, { provider: id, message, part: index }, problem);
     }
-    return refused.size === 0 ? request : { ...request, messages: replace(request.messages, refused) };
+    if (refused.size === 0) return request;
+    const problems = new Map([...refused].map(([found, { problem }]) => [found, problem]));
+    return { ...request, messages: replace(request.messages, problems) };
   };
 }
 
-/**
- * Creates a function that replaces all images with text, for a service that refused an image. It returns undefined if an image is in a
- * new user message, because the caller must learn that the model cannot see it.
- */
-export function createImageRemover(): (request: ModelRequest) => ModelRequest | undefined {
-  const replace = createReplacer();
-  return (request) => {
-    const images = placeMedia(request.messages).filter(({ part }) => isImage(locateMedia(part)));
-    if (images.some(({ isNew }) => isNew)) return undefined;
-    const refused = new Map(images.map((found) => [found, { problem: "the service accepts no images", remedy: "" }]));
-    return { ...request, messages: replace(request.messages, refused) };
-  };
-}
-
-/** True for a user or tool message with an image or a file. */
-export function hasMedia(message: Message): boolean {
-  return message.role !== "assistant" && listMedia(message).length > 0;
-}
-
-function placeMedia(messages: readonly Message[]): readonly Placed[] {
+/** Lists the images and files of all user and tool messages, in order. */
+export function placeMedia(messages: readonly Message[]): readonly Placed[] {
   const newest = messages.findLastIndex(({ role }) => role !== "tool");
   const placed: Placed[] = [];
   for (const [at, message] of messages.entries()) {
@@ -170,7 +154,7 @@ function findKindProblem(
   return `the service accepts ${kinds} of the types ${types.join(", ")}`;
 }
 
-function isImage({ mediaType }: MediaSource): boolean {
+export function isImage({ mediaType }: MediaSource): boolean {
   return mediaType.startsWith("image/");
 }
 
@@ -220,13 +204,13 @@ interface Replacement extends Found {
   readonly text: string;
 }
 
-type Replacer = (messages: readonly Message[], refused: ReadonlyMap<Placed, Problem>) => readonly Message[];
+type Replacer = (messages: readonly Message[], problems: ReadonlyMap<Placed, string>) => readonly Message[];
 
 /**
- * Creates a function that replaces parts of messages. Equal replacements return the same object, because adapters cache what they build
+ * Creates a function that replaces images and files with text, which says why. Equal replacements return the same object, because adapters cache what they build
  * from a message.
  */
-function createReplacer(): Replacer {
+export function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();
   const copyOf = (message: Message, replacements: readonly Replacement[]): Message => {
     const key = JSON.stringify(replacements.map(({ result, index, text }) => [result, index, text]));
@@ -235,8 +219,8 @@ function createReplacer(): Replacer {
     copies.set(message, made);
     return made.copy;
   };
-  return (messages, refused) => {
-    const found = [...refused].map(([place, { problem }]) => {
+  return (messages, problems) => {
+    const found = [...problems].map(([place, problem]) => {
       const from = place.result === undefined ? "user" : "tool";
       return { ...place, text: describeMedia(place.part, from, problem) };
     });

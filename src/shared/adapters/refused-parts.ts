@@ -5,7 +5,7 @@ import type { ProviderError } from "../../core/types/common.ts";
 import type { Message } from "../../core/types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, RequestChange } from "../../core/types/provider.ts";
 import { memoize } from "../promises.ts";
-import { createImageRemover, hasMedia } from "./fit-media.ts";
+import { createMediaMemory } from "./refused-media.ts";
 import { isForced, toForcedText } from "../forced-choice.ts";
 import type { SdkStream } from "./read-sdk-stream.ts";
 import { reportTo } from "./request-changes.ts";
@@ -26,16 +26,6 @@ const refusals: readonly RegExp[] = [
   // Matches refusals by Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241,
   // github.com/langchain-ai/langchain-google/issues/330).
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
-];
-
-/** Matches messages that services send to refuse all images. */
-const imageRefusals: readonly RegExp[] = [
-  // Matches refusals by Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
-  // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp) and Gemini (github.com/google/generative-ai-docs/issues/513).
-  /support image input|image input (?:modality )?is not (?:supported|enabled)/i,
-  // Matches refusals by DeepSeek (github.com/DayuanJiang/next-ai-draw-io/pull/55), Azure (github.com/browser-use/web-ui/issues/274) and a
-  // text-only server (github.com/FlashML-org/FreeToken/issues/272).
-  /unknown variant .?image_url|image_url is only supported by certain|content part type for text-only server/i,
 ];
 
 /** Matches errors about a setting that the model does not support. */
@@ -123,18 +113,16 @@ interface AdaptedRequest {
 
 function createMemory(): (request: ModelRequest, report: (change: RequestChange) => void) => AdaptedRequest {
   let refusesForced = false;
-  let refusesImages = false;
-  const removeImages = createImageRemover();
+  const adaptMedia = createMediaMemory();
   const refused = createRefusedReasoning();
   const refusedSettings = new Set<keyof ModelSettings>();
   return (request, report) => {
     const reasoned = refused.listAccepted(request.messages).filter(hasMetadata);
     const plain = withoutReasoning(request, refused);
     if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
-    const hasImages = request.messages.some(hasMedia);
-    const shown = refusesImages && hasImages ? removeImages(plain) : undefined;
-    if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
-    const adapted = withoutSettings(shown ?? plain, refusedSettings, report);
+    const media = adaptMedia(plain);
+    if (media.isChanged) report({ by: "adapter", field: "media", action: "replaced", reason: "refused" });
+    const adapted = withoutSettings(media.request, refusedSettings, report);
     const forces = isForced(request.toolChoice) && !refusesForced;
     const isFreed = isForced(request.toolChoice) && !forces;
     if (isFreed) report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
@@ -146,11 +134,7 @@ function createMemory(): (request: ModelRequest, report: (change: RequestChange)
         for (const name of settings) refusedSettings.add(name);
         if (settings.length > 0) return true;
         if (refusesReasoning(error)) return !adaptsReasoning && refused.refuse(reasoned);
-        if (hasImages && shown === undefined && imageRefusals.some((text) => text.test(message))) {
-          if (removeImages(request) === undefined) return false;
-          refusesImages = true;
-          return true;
-        }
+        if (media.refuse(message)) return true;
         if (!forces || !refusals.some((text) => text.test(message))) return false;
         refusesForced = true;
         return true;
@@ -161,9 +145,9 @@ function createMemory(): (request: ModelRequest, report: (change: RequestChange)
 
 /**
  * Returns a function that sends requests to a service. If the service refuses a forced call, the function retries once with the choice
- * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses
- * images, it retries once with text instead, unless an image is in a new user message. If it refuses settings, such as the temperature, it
- * retries without them. The function remembers these refusals for later requests. An adapter may handle other refusals itself.
+ * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses images or cannot
+ * read an image or a file, it retries once with text instead, except in a new user message. If it refuses settings, such as the temperature,
+ * it retries without them. The function remembers these refusals for later requests. An adapter may handle other refusals itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,
