@@ -1,6 +1,7 @@
 // Declares AG-UI's event types instead of importing them, because they differ between versions of `@ag-ui/core`.
 
 import type { Json, Usage } from "../core/index.ts";
+import type { AGUIMessage } from "./to-ag-ui-messages.ts";
 
 /** The AG-UI protocol version that a web page uses: the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
@@ -20,6 +21,7 @@ export type AGUIEvent =
       readonly usage?: AGUIUsage[];
     })
   | { readonly type: "RUN_ERROR"; readonly message: string; readonly code: string }
+  | { readonly type: "MESSAGES_SNAPSHOT"; readonly messages: AGUIMessage[] }
   | AGUIPartEvent;
 
 /** An event between `RUN_STARTED` and the end of the run. */

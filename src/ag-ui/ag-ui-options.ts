@@ -2,6 +2,7 @@ import { type Checks, is } from "../core/kit.ts";
 import type { OnError } from "../web/page-values.ts";
 import type { SSEOptions } from "../web/sse-lines.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
+import type { AGUIMessage } from "./to-ag-ui-messages.ts";
 
 /** Options for converting a run to AG-UI events. */
 export interface AGUIOptions {
@@ -21,6 +22,12 @@ export interface AGUIOptions {
    * an interrupt, if the page still shows the first part of the run. Default "start".
    */
   readonly from?: "start" | "live" | undefined;
+  /**
+   * The conversation before this run, from `toAGUIMessages(await host.status(threadId))`. Sent in a `MESSAGES_SNAPSHOT` at the start of the run,
+   * so that a client that already shows a part of the run does not show it twice (github.com/ag-ui-protocol/ag-ui/issues/1524). Default:
+   * no snapshot is sent.
+   */
+  readonly messages?: readonly AGUIMessage[] | undefined;
   /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
@@ -53,6 +60,7 @@ export const optionChecks: Checks<AGUIOptions> = {
   threadId: is.name,
   runId: is.name,
   from: ["start", "live"],
+  messages: ["an array of AG-UI messages", Array.isArray],
   sendReasoning: is.flag,
   holdAttempts: is.flag,
   onError: is.fn,

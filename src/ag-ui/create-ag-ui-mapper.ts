@@ -51,9 +51,10 @@ export class EntryMapper extends PageMapper<AGUIEvent, OutermostRun> {
   }
 
   protected start(runId: string): OutermostRun {
-    const { version = "1.0" } = this.#options;
+    const { version = "1.0", messages } = this.#options;
     const run = new OutermostRun(runId, { prefix: toPrefix(runId), tag: {}, options: this.#options, out: this.out });
     this.send({ type: "RUN_STARTED", ...run.ids, ...(version === "1.0" && { protocolVersion: "1.0" }) });
+    if (messages !== undefined) this.send({ type: "MESSAGES_SNAPSHOT", messages: [...messages] });
     return run;
   }
 

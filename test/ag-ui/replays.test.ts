@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fail, reasoning, text, toolCall } from "turnwright/testing";
+import { toAGUIMessages } from "turnwright/ag-ui";
 import { tool } from "../loop/play.ts";
 import { readMessages, textOf, versions } from "./clients.ts";
 import { checkEvents, play, saved, toEvents } from "./mapping-stage.ts";
@@ -59,4 +60,24 @@ describe("AG-UI events from the journal", () => {
     expect(decided[0]).toContainEqual({ type: "CUSTOM", name: "approval-decided", value });
     expect(decided[1]).toEqual(decided[0]);
   });
+});
+
+// github.com/ag-ui-protocol/ag-ui/issues/1524
+it.each(versions)("A snapshot makes an AG-UI %s client show a run once, if it already shows a part of it", async (version) => {
+  const tools = [tool("look", () => 1)];
+  const { events } = await play({ tools, script: [[text("So."), toolCall("look")], text("Done.")] });
+  const before = [
+    { role: "user", content: "Hi.", id: "u1" },
+    { role: "assistant", content: [{ type: "text", text: "Hello." }] },
+    { role: "user", content: "Look.", id: "u2" },
+  ] as const;
+  const messages = toAGUIMessages({ runId: "earlier", messages: before });
+  const sent = toEvents(events, { version, messages });
+  checkEvents(sent);
+  const shown = await readMessages(sent, version, messages);
+  // The connection broke in the middle of the run. This client then reads the run from its start.
+  const partly = shown.slice(0, -1);
+  expect(textOf(partly)).toBe("Hello.So.");
+  expect(await readMessages(sent, version, partly)).toEqual(shown);
+  expect(textOf(await readMessages(toEvents(events, { version }), version, partly))).toBe("Hello.So.So.Done.");
 });
