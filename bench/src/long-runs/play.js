@@ -76,6 +76,15 @@ export async function play(variant) {
   const { model = usualModel, window = usualWindow, tools: count = 40, isDeferred = false, middleware = [] } = variant;
   const service = createService({ window });
   const client = new Anthropic({ apiKey: "none", maxRetries: 0, logLevel: "off", fetch: service.fetch });
+  const create = client.messages.create.bind(client.messages);
+  // The service takes the body as it is. As JSON, which the SDK writes and the service parses, long bodies would take half of the time.
+  // The SDK prints a warning for each request to an older model.
+  client.messages.create = /** @type {typeof create} */ (
+    (/** @type {Parameters<typeof create>[0]} */ body, /** @type {object} */ options) => {
+      service.take(body);
+      return create({ ...body, model: automaticModel, system: "", tools: [], messages: [] }, options);
+    }
+  );
   const tools = makeTools(count);
   const events = createLoopEvents();
   let compactions = 0;

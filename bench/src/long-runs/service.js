@@ -26,6 +26,9 @@ const automaticStep = 128;
 /** @type {Map<string, { readonly id: number, readonly tokens: number }>} Each text is looked up once per request, because texts are long. */
 const texts = new Map();
 
+/** @type {WeakMap<object, Part>} Most blocks are the same objects in each request of a run. */
+const knownParts = new WeakMap();
+
 /** The blocks at the beginning of a request. Requests that begin with the same blocks share these objects. */
 class Prefix {
   /** @type {Map<string, Prefix>} */
@@ -52,6 +55,8 @@ export function createService({ window }) {
   /** @type {number[]} */
   const refused = [];
   let seconds = 0;
+  /** @type {Body} */
+  let taken = { messages: [] };
 
   /** @param {Body} body */
   function respond(body) {
@@ -64,7 +69,8 @@ export function createService({ window }) {
     if (parts.filter(({ isMarked }) => isMarked).length > mostMarks)
       return refuse("A maximum of 4 blocks with cache_control may be provided.");
     seconds += secondsOf(served.length);
-    const cached = { ...useMarks(root, parts, seconds), automatic: useAutomatic(root, parts, seconds) };
+    const walked = walk(root, parts);
+    const cached = { ...useMarks(walked, parts, seconds), automatic: useAutomatic(walked, seconds) };
     const blocks = answer(body);
     const output = sum(blocks.map((block) => countTokens(JSON.stringify(block))));
     served.push({ isSummary: body.tools === undefined, input, ...cached, output });
@@ -74,8 +80,10 @@ export function createService({ window }) {
   return {
     served,
     refused,
+    /** Takes the body of the next request. @param {object} body */
+    take: (body) => void (taken = /** @type {Body} */ (body)),
     /** @type {typeof fetch} */
-    fetch: async (_url, init) => respond(JSON.parse(String(init?.body))),
+    fetch: async () => respond(taken),
   };
 }
 
@@ -87,12 +95,11 @@ function toCounts({ read, written }) {
 /**
  * Reads the longest entry that ends at most 20 blocks before a mark, and writes an entry at each mark.
  *
- * @param {Prefix} root
+ * @param {Walked} walked
  * @param {readonly Part[]} parts
  * @param {number} now
  */
-function useMarks(root, parts, now) {
-  const { prefixes, sizes } = walk(root, parts);
+function useMarks({ prefixes, sizes }, parts, now) {
   const marks = parts.flatMap(({ isMarked }, at) => (isMarked && (sizes[at] ?? 0) >= leastCached ? [at] : []));
   const found = marks.map((mark) =>
     findLast(mark, Math.max(0, mark - lookback + 1), (at) => (prefixes[at]?.cachedUntil ?? 0) > now),
@@ -110,21 +117,23 @@ function useMarks(root, parts, now) {
 /**
  * Reads the longest beginning of an earlier request, in steps of 128 tokens from 1,024 on.
  *
- * @param {Prefix} root
- * @param {readonly Part[]} parts
+ * @param {Walked} walked
  * @param {number} now
  */
-function useAutomatic(root, parts, now) {
-  const { prefixes, sizes } = walk(root, parts);
-  const hit = findLast(parts.length - 1, 0, (at) => (prefixes[at]?.automaticUntil ?? 0) > now);
+function useAutomatic({ prefixes, sizes }, now) {
+  const hit = findLast(prefixes.length - 1, 0, (at) => (prefixes[at]?.automaticUntil ?? 0) > now);
   for (const prefix of prefixes) prefix.automaticUntil = now + lifeSeconds;
   const shared = sizes[hit] ?? 0;
   return shared < leastCached ? 0 : shared - (shared % automaticStep);
 }
 
 /**
+ * Finds the prefix that ends with each part, and its size.
+ *
+ * @typedef {{ readonly prefixes: readonly Prefix[], readonly sizes: readonly number[] }} Walked
  * @param {Prefix} root
  * @param {readonly Part[]} parts
+ * @returns {Walked}
  */
 function walk(root, parts) {
   let prefix = root;
@@ -165,11 +174,15 @@ function listParts({ tools = [], system = [], messages }) {
  * @returns {Part}
  */
 function toPart(place, block) {
+  const known = knownParts.get(block);
+  if (known !== undefined) return known;
   const { cache_control: mark, ...content } = /** @type {{ cache_control?: object }} */ (block);
   const text = JSON.stringify(content);
-  let known = texts.get(text);
-  if (known === undefined) texts.set(text, (known = { id: texts.size, tokens: countTokens(text) }));
-  return { key: `${place} ${known.id}`, tokens: known.tokens, isMarked: mark !== undefined };
+  const { id, tokens } = texts.get(text) ?? { id: texts.size, tokens: countTokens(text) };
+  texts.set(text, { id, tokens });
+  const part = { key: `${place} ${id}`, tokens, isMarked: mark !== undefined };
+  knownParts.set(block, part);
+  return part;
 }
 
 /** @param {string} message */
