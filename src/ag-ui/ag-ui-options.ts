@@ -23,9 +23,9 @@ export interface AGUIOptions {
    */
   readonly from?: "start" | "live" | undefined;
   /**
-   * The conversation before this run, from `toAGUIMessages(await host.status(threadId))`. Sent in a `MESSAGES_SNAPSHOT` at the start of the run,
-   * so that a client that already shows a part of the run does not show it twice (github.com/ag-ui-protocol/ag-ui/issues/1524). Default:
-   * no snapshot is sent.
+   * The conversation before this run, from `toAGUIMessages(await host.status(threadId))`. Sent in a `MESSAGES_SNAPSHOT` at the start of
+   * the run, so that a client that already shows a part of the run does not show it twice
+   * (github.com/ag-ui-protocol/ag-ui/issues/1524). Default: no snapshot is sent.
    */
   readonly messages?: readonly AGUIMessage[] | undefined;
   /** Set to false to omit reasoning. Default true. */

@@ -23,7 +23,8 @@ import {
  * code also retries, the attempts multiply.
  *
  * The stream ends with `finish` if the service sent a stop reason. Without a stop reason, the answer is incomplete, and there
- * is no `finish`. Errors that the SDK throws are passed on unchanged.
+ * is no `finish`. Errors that the SDK throws are passed on unchanged, except that errors about a wrong address or a missing key say
+ * what to change.
  *
  * The blocks of a finished message become `provider-metadata` chunks. The next request sends these blocks back to the same model
  * unchanged: thinking with its signature, calls to tools that the server runs and their results, and blocks of unknown types. If the

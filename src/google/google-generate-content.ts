@@ -21,7 +21,8 @@ import {
  * and `httpOptions` unchanged. The client does not retry unless its `httpOptions.retryOptions` is set.
  *
  * The stream ends with `finish` if the service sent a finish reason, or reported that the prompt was blocked. Otherwise the answer
- * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged.
+ * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged, except that errors about a wrong address
+ * or a missing key say what to change.
  *
  * The parts of a finished message become `provider-metadata` chunks. The next request sends these parts back to the same model
  * unchanged: parts with thought signatures, and calls to tools that the service runs. If the message was edited or goes to another

@@ -31,9 +31,9 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
  * The stream ends with `finish` if the server sent a finish reason, the final token counts or `[DONE]`, which follow only a complete
  * answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
- * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks. The
- * provider reads reasoning from every field that servers use for it, and sends reasoning back if the model requires it or `echoReasoning`
- * is set.
+ * Errors that the SDK throws are passed on unchanged, except that errors about a wrong address or a missing key say what to change.
+ * Errors inside the stream that the SDK does not throw become `error` chunks. The provider reads reasoning from every field that
+ * servers use for it, and sends reasoning back if the model requires it or `echoReasoning` is set.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

@@ -19,8 +19,8 @@ import { describeClient, explainLoss, openEvents, toResponseEvent } from "./whol
  *
  * The stream ends with `finish` if the service reports that the response is completed or incomplete. The stream ends with an
  * `error` chunk if the service reports that the response failed or was cancelled. If the service sends none of these reports, the
- * answer is incomplete, and the stream ends without a `finish` or `error` chunk. Errors that the SDK throws are passed on
- * unchanged.
+ * answer is incomplete, and the stream ends without a `finish` or `error` chunk. Errors that the SDK throws are passed on unchanged,
+ * except that errors about a wrong address or a missing key say what to change.
  *
  * The items of a completed response become `provider-metadata` chunks. The next request sends these items back to the same model
  * in the same order: reasoning with its encrypted content, messages with their phase, calls, and results of tools that the

@@ -207,8 +207,8 @@ interface Replacement extends Found {
 type Replacer = (messages: readonly Message[], problems: ReadonlyMap<Placed, string>) => readonly Message[];
 
 /**
- * Creates a function that replaces images and files with text, which says why. Equal replacements return the same object, because adapters cache what they build
- * from a message.
+ * Creates a function that replaces images and files with text, which says why. Equal replacements return the same object, because
+ * adapters cache what they build from a message.
  */
 export function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();

@@ -145,9 +145,10 @@ function createMemory(): (request: ModelRequest, report: (change: RequestChange)
 
 /**
  * Returns a function that sends requests to a service. If the service refuses a forced call, the function retries once with the choice
- * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses images or cannot
- * read an image or a file, it retries once with text instead, except in a new user message. If it refuses settings, such as the temperature,
- * it retries without them. The function remembers these refusals for later requests. An adapter may handle other refusals itself.
+ * "auto" and an instruction. If it refuses reasoning, it retries once without the messages' provider metadata. If it refuses images or
+ * cannot read an image or a file, it retries once with text instead, except in a new user message. If it refuses settings, such as the
+ * temperature, it retries without them. The function remembers these refusals for later requests. An adapter may handle other refusals
+ * itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,
