@@ -1,7 +1,15 @@
 // A bundle of the loop alone does not have the code that reads journals or starts nested runs. Its records can be resumed all the same.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { defineTool, enableJournals, type Journal, memoryJournal, type SavedJournal } from "turnwright";
+import {
+  defineTool,
+  enableJournals,
+  type Journal,
+  type LoopEvent,
+  memoryJournal,
+  runNested,
+  type SavedJournal,
+} from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { build } from "esbuild";
@@ -11,9 +19,11 @@ import { inLockstep } from "../../src/core/loop/replay/lockstep.ts";
 import { pasts } from "../../src/core/loop/run.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 
-const { begin } = pasts;
-beforeEach(() => void Reflect.deleteProperty(pasts, "begin"));
-afterEach(() => void Object.assign(pasts, { begin }));
+const whole = { ...pasts };
+beforeEach(() => {
+  for (const name of Object.keys(pasts)) Reflect.deleteProperty(pasts, name);
+});
+afterEach(() => void Object.assign(pasts, whole));
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const pay = defineTool({
@@ -36,6 +46,37 @@ it("runToolLoop: without a journal, a suspended run returns records from which a
   const answers = { [id]: { kind: "approve" } };
   const again = await runToolLoop({ ...options, journal: memoryJournal(saved), answers });
   expect(again).toMatchObject({ status: "completed", text: "Done.", toolCallsExecuted: 1 });
+});
+
+it("runToolLoop: without a journal, calls that need no approval run beside one that waits", async () => {
+  const provider = createMockProvider([[toolCall("pay", {}), toolCall("read", {})], text("Done.")]);
+  const { needsApproval: _, ...read } = { ...pay, name: "read" };
+  const events: string[] = [];
+  const result = await runToolLoop({
+    provider,
+    tools: [pay, read],
+    messages,
+    middleware: [{ name: "watch", pure: true, on: ({ type }) => void events.push(type) }],
+  });
+  expect(result).toMatchObject({ status: "suspended", calls: [{ name: "read", outcome: "completed" }] });
+  expect(result.pendingCalls).toMatchObject([{ name: "pay", waitsFor: "approval" }]);
+  expect(events.filter((type) => type.startsWith("approval"))).toEqual(["approval-asked"]);
+});
+
+it("runToolLoop: without a journal, denies a call that needs approval in a nested run of an ordinary tool", async () => {
+  const inner = createMockProvider([toolCall("pay", {}), text("Not paid.")]);
+  const helper = defineTool({
+    name: "helper",
+    description: "",
+    inputSchema: { type: "object" },
+    execute: async (_, context) => (await runNested(context, { provider: inner, tools: [pay], messages })).calls,
+  });
+  const events: object[] = [];
+  const on = (event: LoopEvent): void => void (event.type.startsWith("approval") && events.push(event));
+  const provider = createMockProvider([toolCall("helper", {}), text("Done.")]);
+  const { calls } = await runToolLoop({ provider, tools: [helper], messages, middleware: [{ name: "watch", pure: true, on }] });
+  expect(calls).toMatchObject([{ result: [{ name: "pay", outcome: "denied" }] }]);
+  expect(events).toMatchObject([{ type: "approval-asked" }, { type: "approval-decided", decision: "deny" }]);
 });
 
 it.each([
@@ -80,6 +121,8 @@ describe("a bundle of runToolLoop", () => {
   const loop = 'export { runToolLoop } from "./loop/run-tool-loop.ts";';
   it.each([
     ["reads journals", "memoryJournal", "./journal/memory-journal.ts", "journal-mismatch"],
+    ["decides about calls", "memoryJournal", "./journal/memory-journal.ts", "returned no valid decision"],
+    ["decides about calls", "approve", "./middleware/approve.ts", "returned no valid decision"],
     ["starts nested runs", "runNested", "./loop/nested/run-nested.ts", "cannot start a nested run"],
     ["starts nested runs", "defineAgentTool", "./loop/nested/define-agent-tool.ts", "cannot start a nested run"],
   ])("contains the code that %s only with %s", async (...[, name, file, text]) => {

@@ -1,7 +1,7 @@
 // Declares how a call reads what earlier executions have recorded.
 
 import type { WaitOptions } from "../types/wait.ts";
-import type { Outcome, Wait } from "../types/middleware.ts";
+import type { EarlierCall, Outcome, Wait } from "../types/middleware.ts";
 import type { Activity, Parked } from "./activity.ts";
 import type { Past } from "./past.ts";
 import type { Run } from "./run.ts";
@@ -9,6 +9,8 @@ import type { Run } from "./run.ts";
 export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 export interface CallPast extends Past {
+  /** Returns what earlier executions have recorded about a call. `owner` is the middleware that asks. */
+  findEarlier(activity: Activity, owner: string): EarlierCall;
   /**
    * Reads the recorded answer to a wait, or takes it from the `answers` option. Opens the wait again if the facts shown to the person have
    * changed.

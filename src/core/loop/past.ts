@@ -48,8 +48,6 @@ export interface Past {
   readonly isUndone: boolean;
   /** The calls in the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
-  /** True if an earlier execution may have recorded steps of the newest message's calls. */
-  readonly isRecalling: boolean;
   /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached first. */
   open(): Promise<Ending | undefined>;
   close(): Promise<void>;

@@ -230,12 +230,9 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
     return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
   }
 
-  get wasAsked(): boolean {
-    return activityOf(this).run.past?.recalled.get(this.callId)?.wasAsked === true;
-  }
-
-  get mayBeRecorded(): boolean {
-    return activityOf(this).run.past?.isRecalling === true;
+  get earlier(): CallRecorder["earlier"] {
+    const activity = activityOf(this);
+    return pastOf(activity.run)?.findEarlier(activity, `${this.owner}`);
   }
 
   get validated(): CallRecorder["validated"] {
@@ -289,15 +286,9 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
   get end(): CallRecorder["end"] {
     return (outcome) => activityOf(this).end(outcome);
   }
-
-  get isRecorded(): CallRecorder["isRecorded"] {
-    const { journal } = activityOf(this);
-    return (name) =>
-      activityOf(this).inCore(async () => (await journal.read(keyOf(activityOf(this), this.owner, name))) !== undefined);
-  }
 }
 
-function keyOf({ run, place }: Activity, owner: string | undefined, name: string): string {
+export function keyOf({ run, place }: Activity, owner: string | undefined, name: string): string {
   return `${run.prefix}${place}/${owner}/${name}`;
 }
 

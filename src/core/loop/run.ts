@@ -21,7 +21,7 @@ import type { Advice, ControlClaim } from "./ports.ts";
 import { createAdvice } from "./prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
 import { byName, collectTools } from "../tools/registry.ts";
-import { waitForApproval } from "../middleware/decide-call.ts";
+import { needsApproval, waitForApproval } from "../middleware/wait-for-approval.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
 import { isThenable } from "../../shared/guards.ts";
@@ -89,8 +89,13 @@ export interface RunPorts {
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
-/** Creates a run's `Past`. Undefined if the program's bundle does not contain journals: see `enableJournals`. */
-export const pasts: { begin?: (run: Run, nesting: Nesting | undefined) => Past } = {};
+/** The code for journals. Empty if the program's bundle does not contain it: see `enableJournals`. */
+export const pasts: {
+  /** Creates a run's `Past`. */
+  begin?: (run: Run, nesting: Nesting | undefined) => Past;
+  /** Creates the middleware that waits for a person, and applies the decision. */
+  decideByPerson?: () => Middleware;
+} = {};
 
 export class Run {
   readonly options: SeamOptions;
@@ -332,17 +337,21 @@ function refuseUnknownOptions(options: SeamOptions): void {
   if (option !== undefined) throw new LoopError("unknown-option", { option });
 }
 
-/** Adds the default middleware. With `waitForApproval`, a tool with `needsApproval` never runs without a decision. */
+/** Adds the default middleware. Without a decision, a tool with `needsApproval` never runs. */
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
   // Adds `forceFirstCall` only if the tool choice is forced, or if middleware may force it.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
-  return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
+  return [
+    ...middleware,
+    ...(decides ? [] : [(pasts.decideByPerson ?? waitForApproval)()]),
+    ...(mayForce ? [forceFirstCall()] : []),
+  ];
 }
 
 /**
- * Leaves out `waitForApproval`, the first hook, if no call can need an approval: the tools are an array, and there is no other middleware
+ * Leaves out the hook that waits for approval, which is the first, if no call can need an approval: the tools are an array, and there is no other middleware
  * that could change them.
  */
 function neededHooks(
@@ -351,7 +360,7 @@ function neededHooks(
   { isKept }: Place,
 ): readonly NamedHooks[] {
   const isFixed = !isKept && watch === undefined && nesting === undefined && Array.isArray(options.tools ?? []);
-  return isFixed && definitions.every(({ needsApproval = false }) => needsApproval === false) ? all.slice(1) : all;
+  return isFixed && !definitions.some(needsApproval) ? all.slice(1) : all;
 }
 
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */

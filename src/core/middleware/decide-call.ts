@@ -3,16 +3,16 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision } from "../types/middleware-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolCall } from "../types/tool-outcome.ts";
-import type { CallRecorder, Middleware, Next, Outcome } from "../types/middleware.ts";
+import type { CallRecorder, Middleware, Outcome } from "../types/middleware.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
+import { type Asking, needsApproval, toAsk, waitForPerson } from "./wait-for-approval.ts";
 
-/** Makes each call to a tool with `needsApproval` wait for a person. Used in every run without `approve`. */
-export function waitForApproval(): Middleware {
+/** Makes each call to a tool with `needsApproval` wait for a person, and applies the decision. Used in every run without `approve`. */
+export function decideByPerson(): Middleware {
   return {
     name: "approve",
     call: (call, next, at) => decideIfNeeded({ call, next, at }),
@@ -27,20 +27,14 @@ export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDef
   const { tool } = at;
   if (tool === undefined) return next(call);
   const decide = (): Promise<Outcome> => decideCall({ ...given, tool }, ask && (() => ask(tool)));
-  if ((tool.needsApproval ?? false) !== false || at.wasAsked) return decide();
-  if (!at.mayBeRecorded) return next(call);
-  return at.isRecorded(stepOf(at, tool)).then((isDecided) => (isDecided ? decide() : next(call)));
+  const { earlier } = at;
+  if (needsApproval(tool) || earlier?.wasAsked === true) return decide();
+  if (earlier?.mayBeRecorded !== true) return next(call);
+  return earlier.isRecorded(stepOf(at, tool)).then((isDecided) => (isDecided ? decide() : next(call)));
 }
 
 function stepOf({ isChanged }: CallRecorder, tool: ToolDefinition): string {
   return isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
-}
-
-interface Asking {
-  readonly call: ToolCall;
-  readonly tool: ToolDefinition;
-  readonly next: Next<ToolCall, Outcome>;
-  readonly at: CallRecorder;
 }
 
 export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
@@ -50,13 +44,13 @@ export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): 
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
   // An earlier execution ran this call without asking for approval, so approval is not requested now.
-  if (at.isOver && !(await at.isRecorded(step))) return next(call);
+  if (at.isOver && (await at.earlier?.isRecorded(step)) !== true) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
-    return ask?.() ?? { kind: "ask" };
+    return ask?.() ?? toAsk;
   });
   let asked: string | undefined;
-  const decided = first?.kind === "ask" ? await waitForPerson(asking, (id) => (asked = id)) : first;
+  const decided = first?.kind === "ask" ? toDecision(await waitForPerson(asking, (id) => (asked = id))) : first;
   // A saved journal can be edited, so the recorded decision is checked.
   if (!isDecision(decided)) throw new LoopError("journal-damaged", { key: "approve/decision", problem: "has no decision" });
   sendDecision(at, decided, asked);
@@ -79,13 +73,6 @@ const decisions: ReadonlySet<unknown> = new Set<Final["kind"]>(["approve", "modi
 
 function isDecision(decided: Decided | undefined): decided is Final {
   return decisions.has(decided?.kind);
-}
-
-async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
-  if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
-  // The decision is about the tool as it was shown, so the facts include it. If the tool changes, the person is asked again.
-  const facts = { name, args, tool: toShown(tool) as unknown as Json };
-  return toDecision(await at.wait("approval", facts, { answered }));
 }
 
 /** Sends the event about a decision. `waitId` is the wait's id, if a person decided. */

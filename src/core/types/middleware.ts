@@ -330,8 +330,6 @@ export interface Recorder {
    * the run rejects with the error instead, and runs `body` again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
-  /** True if the step is recorded. Do not use it to detect a replay, because steps from this execution are recorded too. */
-  isRecorded(name: string): Promise<boolean>;
   /**
    * Waits for an answer from outside. Stays pending in an execution without an answer. `what` names the kind of wait, such as
    * "permission"; the names "approval", "result" and "question" are reserved. `facts` are what the answer is about: if they change, or the
@@ -371,6 +369,16 @@ export interface Recorder {
   heartbeat(): void;
 }
 
+/** The records of a call from earlier executions. */
+export interface EarlierCall {
+  /** True if an earlier execution waited for approval of this call. */
+  readonly wasAsked: boolean;
+  /** True if an earlier execution may have recorded steps of this call. */
+  readonly mayBeRecorded: boolean;
+  /** True if the middleware's step is recorded. Do not use it to detect a replay, because steps from this execution are recorded too. */
+  isRecorded(step: string): Promise<boolean>;
+}
+
 export interface CallRecorder extends Recorder {
   readonly callId: string;
   /** The current tool. In a resumed run, it may have changed since it was shown to the model. Undefined if the tool was removed. */
@@ -379,10 +387,8 @@ export interface CallRecorder extends Recorder {
   readonly isChanged: boolean;
   /** True if an earlier execution has run the call or ended it. In that case, do not request a decision about it. */
   readonly isOver: boolean;
-  /** True if an earlier execution waited for approval of this call. */
-  readonly wasAsked: boolean;
-  /** True if an earlier execution may have recorded steps of this call. */
-  readonly mayBeRecorded: boolean;
+  /** Tells what earlier executions have recorded about this call. Undefined if the run has no journal. */
+  readonly earlier: EarlierCall | undefined;
   /**
    * Resolves when the call's message is complete. A call to an `eager` tool waits here, and continues with the other calls. Await it before
    * deciding about the call, because the message may be discarded.

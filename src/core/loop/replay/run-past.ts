@@ -1,6 +1,6 @@
 // Implements `Past`: the records of earlier executions, and whether this execution may make new steps.
 
-import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
+import type { Answer, EarlierCall, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { WaitOptions } from "../../types/wait.ts";
@@ -15,6 +15,7 @@ import { type FirstRecord, isReplay, callPlace, nextKeyOf, placeOf, stepOf } fro
 import { findLimit, type Looking, type NextStep } from "../next-step.ts";
 import type { AskedEnd, NewEnd, Recalled } from "../past.ts";
 import type { CallPast, OpenedWait } from "../past-calls.ts";
+import { keyOf } from "../recorder.ts";
 import { sendIterationStart } from "../run-iteration.ts";
 import type { Nesting, Run } from "../run.ts";
 import { lookKey, see } from "../take-look.ts";
@@ -49,7 +50,8 @@ export class RunPast implements AnsweredRun, CallPast {
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
-  isRecalling = false;
+  /** True if an earlier execution may have recorded steps of the newest message's calls. */
+  #isRecalling = false;
   /** True if effects from an earlier execution were replayed, and the event that ends the replay has not been sent yet. */
   #hasReplayed = false;
   #close: Close | undefined;
@@ -196,11 +198,20 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async recallCalls(calls: readonly ToolCall[]): Promise<void> {
     const { run } = this;
-    this.isRecalling = this.isReplayed;
+    this.#isRecalling = this.isReplayed;
     this.recalled = new Map();
     const next = this.isReplayed && ((await run.journal.read(run.prefix + nextKeyOf(run.state))) as Look | undefined);
     if (next) [this.#settledAt, this.#isCut] = [placeOf(run.state), next.ending !== undefined];
     if (this.isReplayed && !this.isSettled) this.recalled = await recallCalls(run, calls, this.#changes);
+  }
+
+  findEarlier(activity: Activity, owner: string): EarlierCall {
+    const { path, journal } = activity;
+    return {
+      wasAsked: this.recalled.get(activity.call?.callId ?? path)?.wasAsked === true,
+      mayBeRecorded: this.#isRecalling,
+      isRecorded: (step) => activity.inCore(async () => (await journal.read(keyOf(activity, owner, step))) !== undefined),
+    };
   }
 
   isChanged({ callId, name }: ToolCall): boolean {
@@ -213,7 +224,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | Parked | undefined> {
     const { run, journal, place, isEarly } = activity;
-    if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
+    if (!this.#isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
     // Avoids reading most outcomes twice: a call without an end record matters here only if this run or its outer run has ended.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
