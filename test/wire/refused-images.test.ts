@@ -195,6 +195,12 @@ describe("anthropicMessages: an image or a file that the service cannot read", (
       "a file of type application/pdf, which cannot be shown to you: the service cannot read it.",
     ],
     [
+      pdf,
+      "A maximum of 100 PDF pages may be provided.",
+      pdf.data,
+      "a file of type application/pdf, which cannot be shown to you:",
+    ],
+    [
       link,
       "Error while downloading https://example.com/a.png?expires=1. Upstream status code: 403.",
       "a.png",

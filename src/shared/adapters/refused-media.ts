@@ -32,8 +32,8 @@ const unreadable: readonly Unreadable[] = [
     problem: "the service cannot read it",
   },
   {
-    // Matches errors of Anthropic (github.com/anthropics/claude-code/issues/25323 and 19013).
-    says: /\bPDF specified (?:was not valid|is password protected)/i,
+    // Matches errors of Anthropic (github.com/anthropics/claude-code/issues/25323, 19013 and 6231).
+    says: /\bPDF specified (?:was not valid|is password protected)|maximum of \d{1,6} PDF pages/i,
     concerns: ({ mediaType }) => mediaType === "application/pdf",
     problem: "the service cannot read it",
   },

@@ -55,6 +55,14 @@ describe("toProviderError", () => {
     [502, "prompt is too long: 213462 tokens > 200000 maximum"],
     [400, "total message size 2100954 exceeds limit 2097152"],
     [400, "tokens in request more than max tokens allowed"],
+    [
+      400,
+      "Invalid 'input[24].output': string too long. Expected a string with maximum length 10485760, but got a string with length 11437877 instead.",
+    ],
+    [
+      400,
+      "String value length (20054016) exceeds the maximum allowed (20000000, from `StreamReadConstraints.getMaxStringLength()`)",
+    ],
     [401, "This plan supports only 256K context. Shorten the conversation."],
     [429, { type: "rate_limit_error", message: "Extra usage is required for long context requests." }],
     [429, "Extra usage is required for 1M context."],

@@ -170,6 +170,9 @@ const contextWords: WordGroup = {
     /too large for model with \d{1,20}|range of input length should be|longer than the maximum model length/i,
     // Matches LM Studio's errors (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
     /tokens to keep from the initial prompt|trying to keep the first \d{1,20} tokens/i,
+    // Matches OpenAI's and Qwen's errors about one text, usually a tool result (github.com/earendil-works/pi/issues/2122,
+    // github.com/QwenLM/qwen-code/issues/1082). Ids have other limits.
+    /too long\. expected a string with maximum length (?:1048576|10485760)\b|^string value length \(\d{1,20}\) exceeds/i,
     // Matches the error from github.com/huggingface/text-generation-inference.
     /inputs?`? tokens \+ `?max_new_tokens`? must be/i,
   ],
