@@ -7,7 +7,7 @@ import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
-import { journalTables, postgresJournal, type Query, removeJournal } from "./postgres-journal.ts";
+import { deleteRun, journalTables, postgresJournal, type Query } from "./postgres-journal.ts";
 import type {
   BuiltInConversationStore,
   ConversationChange,
@@ -41,7 +41,7 @@ const tables = toMigration(
   "to_regclass('turnwright.chat_records') IS NOT NULL",
 );
 
-const until = "now() + $3 * interval '1 millisecond'";
+const until = "now() + $3 * interval '1 ms'";
 
 const lockChat = `
   INSERT INTO turnwright.chats AS chat (id, holder, held_until) VALUES ($1, $2, ${until})
@@ -76,7 +76,7 @@ const appendChange = `
   SELECT id FROM own`;
 
 const listChats = `
-  SELECT id, (extract(epoch FROM changed_at) * 1000)::float8 AS changed FROM turnwright.chats
+  SELECT id, date_part('epoch', changed_at) * 1000 AS "changedAt" FROM turnwright.chats
   WHERE state IS NOT NULL AND id > $1 ORDER BY id LIMIT ${pageSize}`;
 
 const deleteChat = `
@@ -132,7 +132,7 @@ export function postgresConversationStore(
     },
     list: () => listAll(query),
     journal: (runId) => postgresJournal(query, runId),
-    removeJournal: (runId) => removeJournal(query, runId),
+    removeJournal: async (runId) => void (await query(deleteRun, [runId])),
   };
   return shareLines(store, linesOfPools, pool);
 }
@@ -141,13 +141,11 @@ export function postgresConversationStore(
 const linesOfPools = new WeakMap<PostgresPool, Lines>();
 
 async function* listAll(query: Query): AsyncGenerator<StoredListing> {
-  for (let after = ""; ;) {
-    const rows = (await query(listChats, [after])) as readonly { readonly id: string; readonly changed: number }[];
-    for (const { id, changed } of rows) yield { id, changedAt: changed };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageSize) return;
-    after = last.id;
-  }
+  let rows: readonly StoredListing[] = [];
+  do {
+    rows = (await query(listChats, [rows.at(-1)?.id ?? ""])) as readonly StoredListing[];
+    yield* rows;
+  } while (rows.length === pageSize);
 }
 
 interface Held {

@@ -15,12 +15,16 @@ const openRun = `
 
 const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id = $1 ORDER BY position";
 
-/** Adds a record. Locks the run's row, so that no other execution can open the journal before the record is written. */
+/**
+ * Adds a record. Its key is stored as JSON, because Postgres refuses null characters and replaces lone surrogates, and models may write both
+ * into the ids of calls (github.com/THU-MAIC/OpenMAIC/issues/1493). Locks the run's row, so that no other execution can open the journal before the record is
+ * written.
+ */
 const addRecord = `
   WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
-  INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3::text, $4::text FROM own RETURNING key`;
+  INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3, $4 FROM own RETURNING key`;
 
-const deleteRun = `
+export const deleteRun = `
   WITH records AS (DELETE FROM turnwright.chat_records WHERE run_id = $1) DELETE FROM turnwright.chat_runs WHERE id = $1`;
 
 export function postgresJournal(query: Query, runId: string): Journal {
@@ -29,7 +33,13 @@ export function postgresJournal(query: Query, runId: string): Journal {
   let reading: Promise<Map<string, string>> | undefined;
   const readAll = (): Promise<Map<string, string>> =>
     (reading ??= query(readRecords, [runId]).then(
-      (rows) => new Map((rows as readonly { readonly key: string; readonly body: string }[]).map(({ key, body }) => [key, body])),
+      (rows) =>
+        new Map(
+          (rows as readonly { readonly key: string; readonly body: string }[]).map(({ key, body }) => [
+            JSON.parse(key) as string,
+            body,
+          ]),
+        ),
     ));
   return {
     durable: true,
@@ -47,17 +57,13 @@ export function postgresJournal(query: Query, runId: string): Journal {
       let text = records.get(key);
       if (text === undefined) {
         text = JSON.stringify(await body());
-        const [added] = await query(addRecord, [runId, holder, key, text]);
+        const [added] = await query(addRecord, [runId, holder, JSON.stringify(key), text]);
         if (added === undefined) throw new LoopError("journal-lost", { runId });
         records.set(key, text);
       }
       return parse(text) as T;
     },
   };
-}
-
-export async function removeJournal(query: Query, runId: string): Promise<void> {
-  await query(deleteRun, [runId]);
 }
 
 function parse(text: string | undefined): unknown {

@@ -96,6 +96,18 @@ const deleteRuns = `
   blobs AS (DELETE FROM turnwright.blobs WHERE run_id = ANY ($1))
   DELETE FROM turnwright.runs WHERE id = ANY ($1)`;
 
+/**
+ * Escapes a journal key as in JSON, because Postgres refuses null characters and replaces lone surrogates. Models may write both into the
+ * ids of calls (github.com/THU-MAIC/OpenMAIC/issues/1493).
+ */
+function toStoredKey(key: string): string {
+  return JSON.stringify(key).slice(1, -1);
+}
+
+function fromStoredKey(stored: string): string {
+  return JSON.parse(`"${stored}"`) as string;
+}
+
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
   /**
@@ -172,7 +184,7 @@ export class PostgresStore implements DurableStore {
         [...blobs.keys()],
         [...blobs.values()],
         isProgress,
-        records.map(({ key }) => key),
+        records.map(({ key }) => toStoredKey(key)),
         records.map(({ body }) => body),
         records.map(({ lastRead }) => lastRead ?? null),
       ],
@@ -191,7 +203,7 @@ export class PostgresStore implements DurableStore {
       [runId],
     );
     return rows.map(({ key, body, last_read: lastRead }) => ({
-      key,
+      key: fromStoredKey(key),
       body,
       ...(lastRead !== null && { lastRead: Number(lastRead) }),
     }));

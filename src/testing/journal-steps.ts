@@ -138,7 +138,25 @@ export async function checkLargeResult(bench: JournalBench): Promise<void> {
 
 export async function checkKeys(bench: JournalBench): Promise<void> {
   const long = `step/${"nested/".repeat(60)}`;
-  const keys = ["a", "A", "a ", "a/b", "a%2Fb", "a_b", "a%", "é", "e\u0301", "__proto__", "constructor", long, `${long}x`];
+  const keys = [
+    "a",
+    "A",
+    "a ",
+    "a/b",
+    "a%2Fb",
+    "a_b",
+    "a%",
+    "é",
+    "e\u0301",
+    'a"\\b',
+    "\u0000",
+    "\ud800",
+    "\ud801",
+    "__proto__",
+    "constructor",
+    long,
+    `${long}x`,
+  ];
   const write = (other: JournalBench): Promise<void> =>
     executeOpen(other, async (journal) => {
       for (const key of keys) await journal.step(key, () => ({ text: `${other.runId} ${key}` }));

@@ -142,13 +142,14 @@ describe("journalSuite", () => {
       [order],
     ],
     ["sorts the keys of results", { write: stableJson }, [bytes]],
-    ["loses null characters", { write: (value) => JSON.stringify(value).replaceAll("\\u0000", "") }, [bytes]],
+    ["loses null characters", { write: (value) => JSON.stringify(value).replaceAll("\\u0000", "") }, [bytes, keys]],
     [
       "loses large results",
       { write: (value) => (JSON.stringify(value).length > 1_000_000 ? undefined : JSON.stringify(value)) },
       [large],
     ],
     ["ignores the case of keys", { toKey: (runId, key) => `${runId}  ${key.toLowerCase()}` }, [keys]],
+    ["replaces lone surrogates in keys", { toKey: (runId, key) => `${runId}  ${key.replaceAll(/\p{Cs}/gu, "?")}` }, [keys]],
     ["shortens keys", { toKey: (runId, key) => `${runId}  ${key.slice(0, 255)}` }, [keys]],
     [
       "records failures",

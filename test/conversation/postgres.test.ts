@@ -111,6 +111,34 @@ describe("postgresConversationStore", () => {
     expect(await converse(user)).toBe("Yes.");
   });
 
+  it("stores calls whose ids contain characters that Postgres cannot store, and runs each once", async () => {
+    const ran: unknown[] = [];
+    const pay = defineTool({
+      name: "pay",
+      description: "Pays",
+      inputSchema: { type: "object" },
+      needsApproval: true,
+      execute: (args) => {
+        ran.push(args);
+        return "\u0000\ud800";
+      },
+    });
+    const ids = ["a\u0000", "a\u0000b", "\ud800", "\ud801", 'a"\\'];
+    const calls = ids.map((id, n) => toolCall("pay", { n, id }, { id }));
+    const provider = createMockProvider(({ messages }) => (messages.at(-1)?.role === "tool" ? text("Paid.") : calls));
+    const open = () => {
+      const store = postgresConversationStore(database.connect());
+      return createConversation({ id: "odd-ids", store, journal: store.journal, options: { provider, tools: [pay] } });
+    };
+    const first = await open().send("Pay \u0000\ud800.");
+    expect(first.pendingCalls.map(({ callId }) => callId)).toEqual(ids);
+    const answers = Object.fromEntries(ids.map((id) => [id, { kind: "approve" }] as const));
+    expect(await open().resume({ answers })).toMatchObject({ text: "Paid." });
+    expect(ran).toHaveLength(ids.length);
+    expect(ran).toEqual(expect.arrayContaining(ids.map((id, n) => ({ n, id }))));
+    expect(JSON.stringify(await open().messages())).toContain(JSON.stringify("\u0000\ud800"));
+  });
+
   it("rejects with the pool's error, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;
