@@ -20,9 +20,13 @@ export type OptionsOf = (runId: string, journal: Journal) => LoopOptions;
 export async function listQuestions(folder: string): Promise<readonly Question[]> {
   const questions: Question[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".jsonl"))) {
-    const { runId, pendingCalls, text: said } = await inspectJournal(join(folder, name));
-    if (runId === undefined) continue;
-    for (const call of pendingCalls) if (call.state === "awaiting-approval") questions.push({ runId, said, call });
+    try {
+      const { runId, pendingCalls, text: said } = await inspectJournal(join(folder, name));
+      if (runId === undefined) continue;
+      for (const call of pendingCalls) if (call.state === "awaiting-approval") questions.push({ runId, said, call });
+    } catch (error) {
+      console.error(name, error); // a damaged file does not hide the other questions
+    }
   }
   return questions;
 }

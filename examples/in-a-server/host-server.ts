@@ -32,9 +32,13 @@ const server = createServer((request, response) => {
 /** Resumes the runs that a crash or `host.close()` has cut off. */
 async function resumeAll(): Promise<void> {
   for await (const { id } of host.list()) {
-    const found = await host.status(id);
-    const isCut = found?.status === "running" || found?.reason?.kind === "drained";
-    if (isCut && !found.isLive) await host.resume(id, { provider, tools });
+    try {
+      const found = await host.status(id);
+      const isCut = found?.status === "running" || found?.reason?.kind === "drained";
+      if (isCut && !found.isLive) await host.resume(id, { provider, tools });
+    } catch (error) {
+      console.error(id, error); // the other conversations go on
+    }
   }
 }
 

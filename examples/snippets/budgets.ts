@@ -87,9 +87,9 @@ assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350"
   // #region per-user
   /** Starts a run, or resumes it. */
   async function runFor(user: string, run: LoopOptions): Promise<LoopResult | "over-budget"> {
-    const leftUSD = 1 - (await spentToday(user, run.runId)); // from a table of yours: the sum of all runs but this one
+    const leftUSD = 1 - (await spentToday(user, run.runId)); // without this run, which may have begun before
     if (leftUSD <= 0) return "over-budget";
-    const result = await runToolLoop({ ...run, pricing: genaiPrices(), limits: { maxCostUSD: leftUSD } });
+    const result = await runToolLoop({ pricing: genaiPrices(), ...run, limits: { ...run.limits, maxCostUSD: leftUSD } });
     await setSpending(user, result.runId, result.knownCostUSD); // replaces what the run had spent before
     return result;
   }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Pool } from "pg";
+import { Pool } from "pg";
 import { defineTool, isLoopError } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
 import {
@@ -99,14 +99,18 @@ const open = (id: string) => createConversation({ id, store, options: { provider
 const answers = await Promise.all([post("chat-1", "Hello."), post("chat-1", "Hello?")]);
 assert.equal(answers.filter((response) => response.status === 409).length, 1);
 
-// #region postgres
-/** `pool` is a pool of `pg`. The journals let another process resume a run. */
-function openChat(id: string, pool: Pool) {
-  const chats = postgresConversationStore(pool);
-  return createConversation({ id, store: chats, journal: chats.journal, options: { provider, tools } });
+{
+  // #region postgres
+  const chats = postgresConversationStore(new Pool({ connectionString: process.env["DATABASE_URL"] }));
+  const conversation = createConversation({
+    id: "chat-20",
+    store: chats,
+    options: { provider, tools },
+    journal: chats.journal, // lets another process resume a run
+  });
+  // #endregion postgres
+  assert.equal(conversation.id, "chat-20"); // connects with the first message
 }
-// #endregion postgres
-assert.equal(openChat("chat-20", { query: async () => ({ rows: [] }) } as unknown as Pool).id, "chat-20");
 
 const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });
 for (const { title, run } of checks) await run().catch((error: unknown) => show(`${title}: ${String(error)}`));

@@ -117,22 +117,36 @@ const file = join(folder, "order-12.jsonl");
   const journal = fileJournal(join(runs, "order-15.jsonl"));
   const before = createMockProvider([toolCall("stop")]);
   await runToolLoop({ provider: before, tools: [defineTool(stop)], messages, runId: "order-15", journal, control });
+  writeFileSync(join(runs, "order-11.jsonl"), "damaged\n{}\n");
+  const heldFile = join(runs, "order-13.jsonl");
+  writeFileSync(heldFile, `${records.slice(0, 4).join("\n")}\n`);
+  const close = await fileJournal(heldFile).open(); // as if another process ran it
+  const { error } = console;
+  const failed: unknown[] = [];
+  console.error = (name: unknown) => void failed.push(name);
   const answered: string[] = [];
   {
     const folder = runs;
     const provider = createMockProvider(() => text("It is on its way."));
     // #region unfinished
     for (const name of readdirSync(folder).filter((each) => each.endsWith(".jsonl"))) {
-      const journal = fileJournal(join(folder, name));
-      const { status, reason, runId, initialMessages } = await inspectJournal(journal);
-      if (status !== "running" && reason?.kind !== "drained") continue; // it has ended, or waits for a decision
-      const result = await runToolLoop({ provider, tools, messages: initialMessages, runId, journal });
-      console.log(runId, result.status);
+      try {
+        const journal = fileJournal(join(folder, name));
+        const { status, reason, runId, initialMessages } = await inspectJournal(journal);
+        if (status !== "running" && reason?.kind !== "drained") continue; // it has ended, or waits for a decision
+        const result = await runToolLoop({ provider, tools, messages: initialMessages, runId, journal });
+        console.log(runId, result.status);
+      } catch (error) {
+        if (!isLoopError(error, "journal-locked")) console.error(name, error); // locked: another process has it
+      }
     }
     // #endregion unfinished
-    for (const name of readdirSync(folder)) answered.push((await inspectJournal(join(folder, name))).status);
+    console.error = error;
+    assert.deepEqual(failed, ["order-11.jsonl"]);
+    await close();
+    for (const id of [12, 13, 15]) answered.push((await inspectJournal(join(folder, `order-${id}.jsonl`))).status);
   }
-  assert.deepEqual(answered, ["completed", "completed"]);
+  assert.deepEqual(answered, ["completed", "running", "completed"]);
 }
 
 rmSync(folder, { recursive: true, force: true });

@@ -57,6 +57,7 @@ assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).text
 await removeJournal("call-12");
 assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).status, "error");
 await erase(other, ["chat-1", "chat-2"]);
+await countSpending();
 await other.end();
 await postgres.stop();
 
@@ -71,4 +72,32 @@ async function erase(pool: Pool, chatIds: readonly string[]): Promise<void> {
   // #endregion erase
   assert.deepEqual(await chat.messages(), []);
   assert.deepEqual((await pool.query("SELECT key FROM turnwright.chat_records WHERE run_id = $1", [runId])).rows, []);
+}
+
+async function countSpending(): Promise<void> {
+  // #region spending
+  const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+  await pool.query(
+    "CREATE TABLE IF NOT EXISTS spending (run_id text PRIMARY KEY, user_id text, day date DEFAULT current_date, usd numeric)",
+  );
+
+  /** Returns what a user has spent today, in USD, without one run. */
+  async function spentToday(user: string, exceptRun = ""): Promise<number> {
+    const sum = "SELECT coalesce(sum(usd), 0) AS usd FROM spending WHERE user_id = $1 AND day = current_date AND run_id <> $2";
+    const { rows } = await pool.query<{ usd: string }>(sum, [user, exceptRun]);
+    return Number(rows[0]?.usd);
+  }
+
+  async function setSpending(user: string, runId: string, usd: number): Promise<void> {
+    const set = "INSERT INTO spending (user_id, run_id, usd) VALUES ($1, $2, $3) ON CONFLICT (run_id) DO UPDATE SET usd = $3";
+    await pool.query(set, [user, runId, usd]);
+  }
+  // #endregion spending
+  await setSpending("ada", "run-1", 0.1);
+  await setSpending("ada", "run-1", 0.2);
+  await setSpending("ada", "run-2", 0.03);
+  await setSpending("kim", "run-3", 1);
+  assert.deepEqual([await spentToday("ada"), await spentToday("ada", "run-2"), await spentToday("joe")], [0.23, 0.2, 0]);
+  pool.on("error", () => {});
+  await pool.end();
 }

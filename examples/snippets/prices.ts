@@ -13,6 +13,16 @@ const { costUSD } = await runToolLoop({ provider, messages, pricing: genaiPrices
 console.log(costUSD === undefined ? "The cost is unknown." : `$${costUSD.toFixed(4)}`);
 assert.equal(costUSD?.toFixed(4), "0.0280");
 
+{
+  // #region numbers
+  // USD per million tokens: 2 for input, 0.2 for input from the cache, 8 for output.
+  const pricing: Pricing = ({ inputTokens, cachedInputTokens = 0, outputTokens }) =>
+    ((inputTokens - cachedInputTokens) * 2 + cachedInputTokens * 0.2 + outputTokens * 8) / 1_000_000;
+  // #endregion numbers
+  const provider = createMockProvider([answer]);
+  assert.equal((await runToolLoop({ provider, messages, pricing })).costUSD?.toFixed(4), "0.0288");
+}
+
 // #region own
 const listed = genaiPrices();
 const gateway = genaiPrices({ provider: "anthropic", model: "claude-sonnet-4-5" });
