@@ -262,3 +262,34 @@ describe("approve", () => {
     }
   });
 });
+
+it("a decision that says who decided keeps it in the events and the journal, and the model does not read it", async () => {
+  const tools = [tool("pay", () => "paid", { needsApproval: true })];
+  const calls = [toolCall("pay", { n: 1 }), toolCall("pay", { n: 2 }), toolCall("pay", { n: 3 })];
+  const journal = memoryJournal();
+  await play([calls, text("Done.")], { tools, journal }).result;
+  const answers = {
+    call_i0_0: { kind: "approve", by: "kim" },
+    call_i0_1: { kind: "modify", args: { n: 5 }, by: "lee" },
+    call_i0_2: { kind: "deny", reason: "Too much.", by: "lee" },
+  } as const;
+  const decided = play([text("Done.")], { tools, journal, answers });
+  const result = await decided.result;
+  const facts = (played: Playing): unknown => played.recording.of("approval-decided").map(({ decision, by }) => [decision, by]);
+  expect(facts(decided)).toEqual([
+    ["approve", "kim"],
+    ["modify", "lee"],
+    ["deny", "lee"],
+  ]);
+  expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: denied"]);
+  expect(JSON.stringify(result.messages)).not.toMatch(/kim|lee/);
+  const again = play([], { tools, journal });
+  await again.result;
+  expect(facts(again)).toEqual(facts(decided));
+});
+
+it("a policy may say who decided", async () => {
+  const { recording, result } = asking(() => ({ kind: "approve", by: "rule 7" }));
+  await result;
+  expect(recording.of("approval-decided")).toMatchObject([{ decision: "approve", by: "rule 7" }]);
+});

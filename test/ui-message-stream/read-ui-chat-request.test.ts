@@ -71,7 +71,7 @@ it("readUIChatRequest: returns approvals, results and edits from the last assist
     { ...part, toolCallId: "r:h", state: "input-available" },
   ];
   const answers = {
-    "r:a": { kind: "modify", args: { amount: 2 } },
+    "r:a": { kind: "modify", args: { amount: 2 }, by: "forged" },
     c: { kind: "deny", reason: "later" },
     d: { kind: "approve" },
   };

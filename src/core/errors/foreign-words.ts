@@ -6,12 +6,15 @@ import { isFields } from "../../shared/errors/check-fields.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { describeValue } from "../../shared/texts.ts";
 
-const chat = (model: string, client = "new OpenAI()"): string =>
-  `openaiChat({ client: ${client}, model: ${model} }), from "turnwright/openai"`;
-const claude = (model: string, client = "new Anthropic()"): string =>
-  `anthropicMessages({ client: ${client}, model: ${model} }), from "turnwright/anthropic"`;
-const generate = (model: string, client = "new GoogleGenAI({ apiKey })"): string =>
-  `googleGenerateContent({ client: ${client}, model: ${model} }), from "turnwright/google"`;
+/** Returns a function that writes a call to an adapter's factory, by default with a new client. */
+const adapter =
+  (factory: string, newClient: string, entry: string) =>
+  (model: string, client = newClient): string =>
+    `${factory}({ client: ${client}, model: ${model} }), from "turnwright/${entry}"`;
+
+const chat = adapter("openaiChat", "new OpenAI()", "openai");
+const claude = adapter("anthropicMessages", "new Anthropic()", "anthropic");
+const generate = adapter("googleGenerateContent", "new GoogleGenAI({ apiKey })", "google");
 const anyModel = '"..."';
 
 const harmlessName = /^[\w.:/-]{1,64}$/;

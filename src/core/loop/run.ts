@@ -351,8 +351,8 @@ function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly 
 }
 
 /**
- * Leaves out the hook that waits for approval, which is the first, if no call can need an approval: the tools are an array, and there is no other middleware
- * that could change them.
+ * Leaves out the hook that waits for approval, which is the first, if no call can need an approval: the tools are an array, and there
+ * is no other middleware that could change them.
  */
 function neededHooks(
   all: readonly NamedHooks[],

@@ -85,9 +85,11 @@ export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, wai
 
 /** Copies the known fields, so that the journal receives JSON data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
-  const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
-  if (kind === "approve" || kind === "ask") return { kind };
-  if (kind === "modify" && args !== undefined) return { kind, args: toJson(args) satisfies Json };
-  if (kind === "deny") return { kind, reason: textOrNone(reason) };
+  const { kind, reason, args, by }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
+  const decider = typeof by === "string" ? { by } : {};
+  if (kind === "ask") return { kind };
+  if (kind === "approve") return { kind, ...decider };
+  if (kind === "modify" && args !== undefined) return { kind, args: toJson(args) satisfies Json, ...decider };
+  if (kind === "deny") return { kind, reason: textOrNone(reason), ...decider };
   return { kind: "deny", reason: "The approval returned no valid decision." };
 }

@@ -198,6 +198,8 @@ export interface LoopEvents {
     /** The new arguments of a "modify" decision, before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;
+    /** The person who decided, if the decision names one. */
+    readonly by?: string | undefined;
     /** The `guardrails` check that denied the call. */
     readonly guardrail?: DenyingGuardrail | undefined;
     readonly error?: PlainError | undefined;

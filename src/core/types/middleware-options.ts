@@ -238,16 +238,24 @@ export interface ApprovalContext<Context = unknown> extends Omit<ApprovalView<Co
   readonly needsApproval: boolean;
 }
 
+interface Decider {
+  /**
+   * The person who decided, such as the id of a user. The journal, the run log and the event `approval-decided` contain it; the model
+   * and pages do not receive it. Never take it from a page.
+   */
+  readonly by?: string | undefined;
+}
+
 /** The decision about a call. The arguments of "modify" are validated again. */
 export type ApprovalDecision =
-  | { readonly kind: "approve" }
-  | {
+  | (Decider & { readonly kind: "approve" })
+  | (Decider & {
       readonly kind: "deny";
       readonly reason?: string | undefined;
       /** The `guardrails` check that denied the call. */
       readonly guardrail?: DenyingGuardrail | undefined;
-    }
-  | { readonly kind: "modify"; readonly args: Json }
+    })
+  | (Decider & { readonly kind: "modify"; readonly args: Json })
   /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `answers`. */
   | { readonly kind: "ask" };
 

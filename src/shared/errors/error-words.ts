@@ -155,7 +155,6 @@ const contextWords: WordGroup = {
   patterns: [
     // Matches errors from OpenAI, OpenRouter, Anthropic, llama-server and Copilot. Most patterns here come from npm @earendil-works/pi-ai
     // 1.6.0, dist/utils/overflow.js.
-    /^(?:context_length_exceeded|token_limit_exceeded|model_context_window_exceeded|exceed_context_size_error)$/,
     /^(?:model_max_prompt_tokens_exceeded|request_too_large|payload_too_large)$|prompt token count of \d{1,20} exceeds/i,
     // Matches errors from OpenAI, vLLM, LiteLLM, Together, MiniMax, llama-server, Ollama and LM Studio.
     /context[ _](?:length|limit|window|size)|input tokens exceed the configured limit/i,
@@ -166,13 +165,13 @@ const contextWords: WordGroup = {
     // Matches Kimi's errors, including one for a character limit (github.com/MoonshotAI/kimi-code/issues/1862).
     /exceeded model token limit|total message size \d{1,20} exceeds limit/i,
     // Matches errors from LiteLLM, Poolside, SGLang, Mistral and DashScope.
-    /tokens in request more than max tokens allowed|token limit exceeded|exceeds the maximum allowed (?:input )?length/i,
+    /tokens in request more than max tokens allowed|token[ _]limit[ _]exceeded|exceeds the maximum allowed (?:input )?length/i,
     /too large for model with \d{1,20}|range of input length should be|longer than the maximum model length/i,
     // Matches LM Studio's errors (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546).
     /tokens to keep from the initial prompt|trying to keep the first \d{1,20} tokens/i,
     // Matches OpenAI's and Qwen's errors about one text, usually a tool result (github.com/earendil-works/pi/issues/2122,
     // github.com/QwenLM/qwen-code/issues/1082). Ids have other limits.
-    /too long\. expected a string with maximum length (?:1048576|10485760)\b|^string value length \(\d{1,20}\) exceeds/i,
+    /maximum length (?:1048576|10485760)\b|^string value length/i,
     // Matches the error from github.com/huggingface/text-generation-inference.
     /inputs?`? tokens \+ `?max_new_tokens`? must be/i,
   ],

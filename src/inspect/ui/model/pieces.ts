@@ -147,6 +147,7 @@ function piecesOfCall({ call, facts }: Extract<Entry["content"], { kind: "call" 
     ...pieceOf({ id: "call-id", label: "", form: "mark" }, call.callId),
     ...piecesOfArgs(call),
     ...pieceOf(data("approved", "Arguments set by the decision"), decision?.["args"]),
+    ...pieceOf(text("decider", "Decided by"), decision?.["by"]),
     ...pieceOf(text("decision", "Reason of the decision"), decision?.["reason"]),
     ...pieceOf(failure("decisionError", "Error of the decision"), decision?.["error"]),
     ...pieceOf(data("progress", "Progress"), progress.length === 0 ? undefined : progress),
