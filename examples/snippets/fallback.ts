@@ -10,6 +10,8 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
+process.env["OPENAI_API_KEY"] = "not-a-key";
+process.env["ANTHROPIC_API_KEY"] = "not-a-key";
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });
@@ -32,13 +34,15 @@ const answered = (): Response => {
 {
   let asked = 0;
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
-  const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
+  const before = globalThis.fetch;
+  globalThis.fetch = fetch;
   // #region retry
-  // The client needs `maxRetries: 0`. Otherwise, the client makes several requests for each attempt of `withRetry`.
+  const client = new OpenAI({ maxRetries: 0 }); // otherwise the client makes several requests for each attempt of `withRetry`
   const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
   const { text } = await runToolLoop({ provider, messages });
   // #endregion retry
   assert.deepEqual([text, asked], ["It is.", 2]);
+  globalThis.fetch = before;
 }
 
 {
@@ -57,13 +61,11 @@ const answered = (): Response => {
 
 {
   let asked = 0;
-  const anthropic = new Anthropic({
-    apiKey: "not-a-key",
-    maxRetries: 0,
-    fetch: async (): Promise<Response> => ((asked += 1), overloaded()),
-  });
-  const openai = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch: async (): Promise<Response> => answered() });
+  const { fetch } = globalThis;
+  globalThis.fetch = async (url) => (JSON.stringify(url).includes("anthropic") ? ((asked += 1), overloaded()) : answered());
   // #region fallback
+  const anthropic = new Anthropic({ maxRetries: 0 });
+  const openai = new OpenAI({ maxRetries: 0 });
   const provider = withFallback(
     [
       withRetry(anthropicMessages({ client: anthropic, model: "claude-sonnet-4-6" }), { maxAttempts: 2 }),
@@ -77,6 +79,7 @@ const answered = (): Response => {
   assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
   await runToolLoop({ provider, messages });
   assert.equal(asked, 2);
+  globalThis.fetch = fetch;
 }
 
 {

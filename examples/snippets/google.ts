@@ -17,7 +17,7 @@ const getWeather = defineTool({
 
 // #region google
 const provider = googleGenerateContent({
-  client: new GoogleGenAI({ apiVersion: "v1beta" }), // reads GEMINI_API_KEY from the environment
+  client: new GoogleGenAI(), // reads GEMINI_API_KEY from the environment
   model: "gemini-3-flash-preview",
   thinking: { includeThoughts: true },
 });

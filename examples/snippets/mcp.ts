@@ -13,8 +13,6 @@ const provider = createMockProvider([
   [toolCall("demo_get-sum", { a: 2, b: 2 }), toolCall("demo_trigger-long-running-operation", { duration: 0.1, steps: 2 })],
   text("Four, and not long."),
 ]);
-const recording = recordEvents();
-const events = recording.emitter;
 const log: unknown[] = [];
 
 // #region connect
@@ -23,7 +21,7 @@ const args = ["-y", "@modelcontextprotocol/server-everything", "stdio"]; // a se
 await client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 
 const tools = await createMcpRegistry({ client, prefix: "demo_" });
-const result = await runToolLoop({ provider, tools, messages, events });
+const result = await runToolLoop({ provider, tools, messages });
 
 tools.close(); // removes the handler from the client
 await client.close(); // the registry does not close your client
@@ -32,7 +30,6 @@ assert.deepEqual(
   result.functionHistory.map(({ functionResponse }) => functionResponse.response.result),
   ["The sum of 2 and 2 is 4.", "Long running operation completed. Duration: 0.1 seconds, Steps: 2."],
 );
-assert.deepEqual(recording.of("tool-progress")[0]?.data, { progress: 1, total: 2 });
 
 await client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 
@@ -48,6 +45,10 @@ const asking = careful.definitions().filter(({ needsApproval }) => needsApproval
 assert.deepEqual(asking, []);
 const logging = careful.definitions().find(({ name }) => name === "toggle-simulated-logging");
 assert.deepEqual([logging?.needsApproval, logging?.timeoutMs], [false, 5_000]);
+const slow = createMockProvider([toolCall("trigger-long-running-operation", { duration: 0.1, steps: 2 }), text("Done.")]);
+const { emitter: events, of } = recordEvents();
+await runToolLoop({ provider: slow, tools: careful, messages, events });
+assert.deepEqual(of("tool-progress")[0]?.data, { progress: 1, total: 2 });
 
 const current = await createMcpRegistry({ client, prefix: "now_", onError: (error) => log.push(error) });
 await current.refresh(); // at any time, for example after you reconnected the client

@@ -15,42 +15,41 @@ import {
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "What is the tide in Bergen today?" }];
+const replies = [
+  toolCall("research", { question: "tide in Bergen" }),
+  toolCall("search", { query: "tide" }),
+  text("1.4 m at noon."),
+  text("High water is 1.4 m, at noon."),
+];
+const provider = createMockProvider(replies);
+// #region agent
 const search = defineTool({
   name: "search",
   description: "Finds pages",
   inputSchema: z.object({ query: z.string() }),
   execute: ({ query }) => `A page about ${query}`,
 });
-
-{
-  const provider = createMockProvider([
-    toolCall("research", { question: "tide in Bergen" }),
-    toolCall("search", { query: "tide" }),
-    text("1.4 m at noon."),
-    text("High water is 1.4 m, at noon."),
-  ]);
-  const heard: string[] = [];
-  const events = createLoopEvents();
-  events.on("tool-start", ({ name, path = [] }) => heard.push(`${name} ${path.length}`));
-  // #region agent
-  const research = defineAgentTool({
-    name: "research",
-    description: "Looks a question up, and answers it in one sentence",
-    inputSchema: z.object({ question: z.string() }),
-    prepare: ({ question }) => ({
-      system: "Answer in one sentence. Look it up first.",
-      messages: [{ role: "user", content: question }],
-      tools: [search],
-      limits: { maxIterations: 5, wallClockMs: 60_000 },
-    }),
-  });
-  const result = await runToolLoop({ provider, tools: [research], messages, events });
-  // The nested run searched, and answered "1.4 m at noon." The outer run used this result for its own answer.
-  // #endregion agent
-  assert.equal(result.text, "High water is 1.4 m, at noon.");
-  assert.deepEqual(heard, ["research 0", "search 1"]);
-  assert.equal(result.toolCallsExecuted, 2);
-}
+const research = defineAgentTool({
+  name: "research",
+  description: "Looks a question up, and answers it in one sentence",
+  inputSchema: z.object({ question: z.string() }),
+  prepare: ({ question }) => ({
+    system: "Answer in one sentence. Look it up first.",
+    messages: [{ role: "user", content: question }],
+    tools: [search],
+    limits: { maxIterations: 5, wallClockMs: 60_000 },
+  }),
+});
+const result = await runToolLoop({ provider, tools: [research], messages });
+// The nested run searched, and answered "1.4 m at noon." The outer run used this result for its own answer.
+// #endregion agent
+assert.equal(result.text, "High water is 1.4 m, at noon.");
+assert.equal(result.toolCallsExecuted, 2);
+const heard: string[] = [];
+const events = createLoopEvents();
+events.on("tool-start", ({ name, path = [] }) => heard.push(`${name} ${path.length}`));
+await runToolLoop({ provider: createMockProvider(replies), tools: [research], messages, events });
+assert.deepEqual(heard, ["research 0", "search 1"]);
 
 {
   const provider = createMockProvider([

@@ -2,7 +2,16 @@
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLoopControl, defineTool, finalAnswer, type Message, runToolLoop, streamToolLoop } from "turnwright";
+import {
+  createLoopControl,
+  defineTool,
+  finalAnswer,
+  type LoopControl,
+  type LoopResult,
+  type Message,
+  runToolLoop,
+  streamToolLoop,
+} from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Write a long report." }];
@@ -31,6 +40,33 @@ const tools = [
   assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });
   assert.equal(said, "Let me see.");
   assert.equal(control.stop(), "finished");
+}
+
+{
+  const provider = createMockProvider([toolCall("crawl")]);
+  // #region server
+  const live = new Map<string, LoopControl>(); // the runs of this process
+
+  async function answer(id: string, history: readonly Message[]): Promise<LoopResult> {
+    const control = createLoopControl();
+    live.set(id, control);
+    try {
+      return await runToolLoop({ provider, tools, messages: history, control });
+    } finally {
+      live.delete(id);
+    }
+  }
+
+  /** DELETE /api/chat/:id */
+  function stop(id: string): Response {
+    const answer = live.get(id)?.stop(); // check here that the user may stop this run
+    return new Response(null, { status: answer === undefined ? 404 : 204 });
+  }
+  // #endregion server
+  const ended = answer("chat-17", messages);
+  assert.equal(stop("chat-17").status, 204);
+  assert.equal((await ended).status, "stopped-by-user");
+  assert.equal(stop("chat-17").status, 404);
 }
 
 {
