@@ -7,6 +7,8 @@ const config: ViteUserConfig = {
     testTimeout: 120_000,
     hookTimeout: 120_000,
     update: "none",
+    // Node imports the build as it is.
+    server: { deps: { external: [/\/dist\//] } },
     // Many of these tests wait for the programs that they start.
     maxWorkers: 2,
   },
