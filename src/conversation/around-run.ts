@@ -12,6 +12,7 @@ import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { ConversationOptions } from "./conversation.ts";
 import { leaveCutOff, type Left } from "./handover.ts";
 import { linesOf, type Waiting } from "./lines.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 import { addedBy, handoverOf } from "./conversation-state.ts";
 import type { ConversationLock, StoredConversation, StoredRun } from "./conversation-store.ts";
 
@@ -19,12 +20,14 @@ const retryMs = 50;
 
 type Locked = Pick<ConversationOptions, "id" | "store">;
 
-/** Resolves to `true` after a short wait, or to `false` if the time is up or the signal is aborted. */
-export async function waitABit({ clock, until, signal }: Waiting): Promise<boolean> {
-  const left = until - clock.now();
-  if (left <= 0 || signal?.aborted === true) return false;
-  await new Promise<void>((resolve) => void clock.setTimeout(resolve, Math.min(retryMs, left)));
-  return true;
+/** Repeats `work` after errors for which `isWaiting` returns true, until the time is up or the signal is aborted. */
+export function repeatWaiting<T>(
+  work: () => Promise<T>,
+  isWaiting: (error: unknown) => boolean,
+  { clock, until, signal }: Waiting,
+): Promise<T> {
+  const mayRepeat = (error: unknown): boolean => isWaiting(error) && clock.now() < until && signal?.aborted !== true;
+  return repeatFailed(work, { everyMs: retryMs, mayRepeat, clock });
 }
 
 /**
@@ -34,7 +37,12 @@ export async function waitABit({ clock, until, signal }: Waiting): Promise<boole
 export async function lockConversation({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   const leave = await linesOf(store).take(id, "lock", waiting);
   try {
-    const lock = await lockAtHead({ id, store }, waiting);
+    // Requests the lock repeatedly, because another process may hold it and nothing reports when that process releases it.
+    const lock = await repeatWaiting(
+      async () => store.lock(id),
+      (error) => isLoopError(error, "conversation-busy"),
+      waiting,
+    );
     const release = async (): Promise<void> => {
       try {
         await lock.release();
@@ -46,17 +54,6 @@ export async function lockConversation({ id, store }: Locked, waiting: Waiting):
   } catch (error) {
     leave();
     throw error;
-  }
-}
-
-/** Requests the lock repeatedly, because another process may hold it and nothing reports when that process releases it. */
-async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
-  for (;;) {
-    try {
-      return await store.lock(id);
-    } catch (error) {
-      if (!isLoopError(error, "conversation-busy") || !(await waitABit(waiting))) throw error;
-    }
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../core/index.ts";
 import { pruneJournals } from "./keep-runs.ts";
 import { waitingCallsOf, waitingError } from "./waiting-calls.ts";
-import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
+import { hasBegun, lockConversation, recoverRun, repeatWaiting, startStream } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
 import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, Listed, NewMessages } from "./conversation.ts";
 import {
@@ -38,6 +38,7 @@ import type { ConversationLock, ConversationState, StoredConversation, Conversat
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { isRefusedByPostgres } from "../shared/postgres.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 
 /** The time between two attempts at the last write, in milliseconds. */
 const waitMs = 250;
@@ -60,14 +61,12 @@ async function appendEnd(
   { result, clock = systemClock }: Ended,
 ): Promise<void> {
   const until = clock.now() + (lock.lost === undefined ? repeatForMs.withoutLease : repeatForMs.withLease);
-  for (;;) {
-    try {
-      return await lock.append(change);
-    } catch (error) {
-      const isFinal = isLoopError(error, "conversation-busy") || isRefusedByPostgres(error);
-      if (isFinal || lock.lost?.aborted === true || clock.now() >= until) throw withResult(error, result);
-    }
-    await new Promise<void>((resolve) => void clock.setTimeout(resolve, waitMs));
+  const mayRepeat = (error: unknown): boolean =>
+    !isLoopError(error, "conversation-busy") && !isRefusedByPostgres(error) && lock.lost?.aborted !== true && clock.now() < until;
+  try {
+    await repeatFailed(() => lock.append(change), { everyMs: waitMs, mayRepeat, clock });
+  } catch (error) {
+    throw withResult(error, result);
   }
 }
 
@@ -247,14 +246,9 @@ class StoredChat {
 
   /** Locks the conversation for a new message. With `whenSuspended: "queue"`, waits until a suspended run has ended. */
   async #prepareSend(options: AnyOptions, given: readonly UserMessage[], waiting: Waiting): Promise<Prepared> {
-    for (;;) {
-      try {
-        return await this.#prepare(options, waiting, (before) => this.#planRun(before, given));
-      } catch (error) {
-        const isQueued = this.#given.whenSuspended === "queue" && isLoopError(error, "conversation-refused");
-        if (!isQueued || error.details.calls === undefined || !(await waitABit(waiting))) throw error;
-      }
-    }
+    const isQueued = (error: unknown): boolean =>
+      this.#given.whenSuspended === "queue" && isLoopError(error, "conversation-refused") && error.details.calls !== undefined;
+    return repeatWaiting(() => this.#prepare(options, waiting, (before) => this.#planRun(before, given)), isQueued, waiting);
   }
 
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {

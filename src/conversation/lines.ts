@@ -1,6 +1,8 @@
 // Lets callers in one process use a conversation one at a time, in the order in which they asked.
 
+import { CancelScope } from "../core/kit.ts";
 import type { Clock } from "../core/index.ts";
+import { Deadline } from "../shared/cancellation/deadline.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import { busy } from "./check-id.ts";
 import type { ConversationStore } from "./conversation-store.ts";
@@ -78,18 +80,12 @@ interface Limits {
   readonly signal: AbortSignal | undefined;
 }
 
-function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (isReady: boolean): void => {
-      clock.clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-      resolve(isReady);
-    };
-    const onAbort = (): void => end(false);
-    const timer = clock.setTimeout(onAbort, Math.max(0, waitMs));
-    signal?.addEventListener("abort", onAbort, { once: true });
-    void ready.then(() => end(true));
-  });
+async function isInTime(ready: Promise<unknown>, { clock, waitMs: limitMs, signal }: Limits): Promise<boolean> {
+  const scope = new CancelScope();
+  scope.follow(signal);
+  const { kind } = await new Deadline({ limitMs }, { clock, scope }).race(ready);
+  scope.release();
+  return kind === "value";
 }
 
 const linesOfStores = new WeakMap<object, Lines>();

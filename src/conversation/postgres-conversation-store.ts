@@ -2,7 +2,8 @@
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
-import { toMigration } from "../shared/postgres.ts";
+import { isRefusedByPostgres, toMigration } from "../shared/postgres.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
@@ -18,6 +19,8 @@ import type {
 
 /** The methods of a `pg` pool that the store uses. Pools of compatible drivers work too. */
 export interface PostgresPool {
+  /** True after `end()` was called. */
+  readonly ending?: boolean;
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
 }
 
@@ -25,7 +28,8 @@ export interface PostgresPool {
 export interface PostgresConversationStoreOptions {
   /**
    * The time after which other processes may continue a conversation whose process has died, in milliseconds. A live process
-   * renews its lock three times within this time. Default 30,000.
+   * renews its lock three times within this time. If the database cannot be reached, a run repeats a write to its journal for this time.
+   * Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 }
@@ -109,6 +113,12 @@ export function postgresConversationStore(
     await migrated;
     return (await pool.query(text, [...values])).rows;
   };
+  // Repeats failed writes of a run, for example while the database restarts (github.com/langchain-ai/langgraph/pull/6107).
+  const steady: Query = (text, values) => {
+    const until = performance.now() + leaseMs;
+    const mayRepeat = (error: unknown): boolean => performance.now() < until && !pool.ending && !isRefusedByPostgres(error);
+    return repeatFailed(() => query(text, values), { everyMs: 250, mayRepeat });
+  };
   const store: BuiltInConversationStore = {
     load: async (id) => {
       checkId(id);
@@ -116,10 +126,10 @@ export function postgresConversationStore(
     },
     lock: async (id) => {
       checkId(id);
-      const token = globalThis.crypto.randomUUID();
-      const [locked] = await query(lockChat, [id, token, leaseMs]);
+      const held = [id, globalThis.crypto.randomUUID()] as const;
+      const [locked] = await query(lockChat, [...held, leaseMs]);
       if (locked === undefined) throw busy(id);
-      return hold({ query, id, token, leaseMs });
+      return hold(query, held, leaseMs);
     },
     isLocked: async (id) => {
       checkId(id);
@@ -131,7 +141,7 @@ export function postgresConversationStore(
       if (held !== undefined) throw busy(id);
     },
     list: () => listAll(query),
-    journal: (runId) => postgresJournal(query, runId),
+    journal: (runId) => postgresJournal(steady, runId),
     removeJournal: async (runId) => void (await query(deleteRun, [runId])),
   };
   return shareLines(store, linesOfPools, pool);
@@ -148,12 +158,8 @@ async function* listAll(query: Query): AsyncGenerator<StoredListing> {
   } while (rows.length === pageSize);
 }
 
-interface Held {
-  readonly query: Query;
-  readonly id: string;
-  readonly token: string;
-  readonly leaseMs: number;
-}
+/** Identifies a lock: the id of the conversation and a random token. */
+type Held = readonly [id: string, token: string];
 
 async function load(query: Query, id: string): Promise<ConversationLock["stored"]> {
   const [row] = (await query(readChat, [id])) as readonly { readonly state: string; readonly messages: string | null }[];
@@ -164,15 +170,14 @@ async function load(query: Query, id: string): Promise<ConversationLock["stored"
   };
 }
 
-async function hold(held: Held): Promise<ConversationLock> {
-  const { query, id, token } = held;
-  const { lost, stop } = renew(held);
+async function hold(query: Query, held: Held, leaseMs: number): Promise<ConversationLock> {
+  const { lost, stop } = renew(query, held, leaseMs);
   const release = async (): Promise<void> => {
     stop();
-    await query(unlockChat, [id, token]);
+    await query(unlockChat, held);
   };
   try {
-    return { stored: await load(query, id), lost, append: (change) => append(held, change), release };
+    return { stored: await load(query, held[0]), lost, append: (change) => append(query, held, change), release };
   } catch (error) {
     await release().catch(() => {});
     throw error;
@@ -182,7 +187,7 @@ async function hold(held: Held): Promise<ConversationLock> {
 const triesPerLease = 3;
 
 /** Renews a lease until `stop` is called. Aborts `lost` if another process has the lock, or if the lease expires without renewal. */
-function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSignal; stop(): void } {
+function renew(query: Query, held: Held, leaseMs: number): { readonly lost: AbortSignal; stop(): void } {
   const lost = new AbortController();
   let renewed = performance.now();
   const timer = setInterval(() => void renewOnce(), leaseMs / triesPerLease);
@@ -190,7 +195,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   const stop = (): void => clearInterval(timer);
   const lose = (): void => {
     stop();
-    lost.abort(busy(id));
+    lost.abort(busy(held[0]));
   };
   let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
@@ -199,7 +204,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
     unanswered += 1;
     const begun = performance.now();
     try {
-      const [row] = await query(renewLock, [id, token, leaseMs]);
+      const [row] = await query(renewLock, [...held, leaseMs]);
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
@@ -213,8 +218,8 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   return { lost: lost.signal, stop };
 }
 
-async function append({ query, id, token }: Held, { from, messages, state }: ConversationChange): Promise<void> {
+async function append(query: Query, held: Held, { from, messages, state }: ConversationChange): Promise<void> {
   const bodies = messages.map((message) => JSON.stringify(message));
-  const [row] = await query(appendChange, [id, token, JSON.stringify(state), from, bodies]);
-  if (row === undefined) throw busy(id);
+  const [row] = await query(appendChange, [...held, JSON.stringify(state), from, bodies]);
+  if (row === undefined) throw busy(held[0]);
 }

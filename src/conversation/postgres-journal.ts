@@ -22,14 +22,14 @@ const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id 
  */
 const addRecord = `
   WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
-  INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3, $4 FROM own RETURNING key`;
+  INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3, $4 FROM own
+  ON CONFLICT (run_id, key) DO UPDATE SET body = EXCLUDED.body RETURNING key`;
 
 export const deleteRun = `
   WITH records AS (DELETE FROM turnwright.chat_records WHERE run_id = $1) DELETE FROM turnwright.chat_runs WHERE id = $1`;
 
 export function postgresJournal(query: Query, runId: string): Journal {
   const holder = globalThis.crypto.randomUUID();
-  let opened: Promise<unknown> | undefined;
   let reading: Promise<Map<string, string>> | undefined;
   const readAll = (): Promise<Map<string, string>> =>
     (reading ??= query(readRecords, [runId]).then(
@@ -44,7 +44,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
   return {
     durable: true,
     open: async ({ readOnly = false } = {}) => {
-      if (!readOnly) await (opened = query(openRun, [runId, holder]));
+      if (!readOnly) await query(openRun, [runId, holder]);
       // Forgets the records read so far, because another process may have added some since then.
       reading = undefined;
       return async () => {};
@@ -52,7 +52,6 @@ export function postgresJournal(query: Query, runId: string): Journal {
     read: async (key) => parse((await readAll()).get(key)),
     keys: async () => [...(await readAll()).keys()],
     step: async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
-      await (opened ??= query(openRun, [runId, holder]));
       const records = await readAll();
       let text = records.get(key);
       if (text === undefined) {

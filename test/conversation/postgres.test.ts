@@ -139,6 +139,67 @@ describe("postgresConversationStore", () => {
     expect(JSON.stringify(await open().messages())).toContain(JSON.stringify("\u0000\ud800"));
   });
 
+  describe("if the database is away while a run writes to its journal", () => {
+    const record = "INSERT INTO turnwright.chat_records";
+    const converse = (
+      id: string,
+      fail: (pool: Pool, write: () => Promise<{ rows: object[] }>) => Promise<{ rows: object[] }>,
+    ) => {
+      const pool = database.connect();
+      const failing = {
+        get ending() {
+          return pool.ending;
+        },
+        query: async (sql: string, values?: unknown[]) => {
+          const ask = async () => pool.query<object>(sql, values);
+          return sql.includes(record) ? fail(pool, ask) : ask();
+        },
+      };
+      const ran: string[] = [];
+      const pay = {
+        name: "pay",
+        description: "Pays",
+        inputSchema: { type: "object" },
+        execute: () => {
+          ran.push("pay");
+          return "paid";
+        },
+      };
+      const provider = createMockProvider([toolCall("pay"), text("Paid.")]);
+      const store = postgresConversationStore(failing);
+      const conversation = createConversation({ id, store, journal: store.journal, options: { provider, tools: [pay] } });
+      return { conversation, provider, ran };
+    };
+
+    it("repeats the write, and continues", async () => {
+      let writes = 0;
+      const { conversation, provider, ran } = converse("away", async (_pool, write) => {
+        writes += 1;
+        if (writes % 3 === 1) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+        const written = await write();
+        if (writes % 3 === 2) throw new Error("Connection terminated unexpectedly"); // the record was written
+        return written;
+      });
+      expect(await conversation.send("Pay.")).toMatchObject({ status: "completed", text: "Paid." });
+      expect([provider.calls, ran]).toEqual([2, ["pay"]]);
+    });
+
+    it.each([
+      ["Postgres refuses the record", (_pool: Pool) => Object.assign(new Error("no space"), { code: "23514" })],
+      ["the program has ended the pool", (pool: Pool) => void pool.end()],
+    ])("rejects at once if %s", async (title, end) => {
+      let writes = 0;
+      const { conversation } = converse(title, async (pool, write) => {
+        writes += 1;
+        const error = end(pool);
+        if (error !== undefined) throw error;
+        return write();
+      });
+      await expect(conversation.send("Pay.")).rejects.toThrow(/no space|after calling end/);
+      expect(writes).toBe(1);
+    });
+  });
+
   it("rejects with the pool's error, and works again afterwards", async () => {
     const pool = database.connect();
     let isDown = true;

@@ -35,7 +35,7 @@ export async function startDatabase(): Promise<Database> {
       return pool;
     },
     stop: async () => {
-      for (const pool of pools) await pool.end();
+      for (const pool of pools) if (!pool.ending) await pool.end();
       await postgres.stop();
     },
   };
