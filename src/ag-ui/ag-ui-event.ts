@@ -1,7 +1,6 @@
 // Declares AG-UI's event types instead of importing them, because they differ between versions of `@ag-ui/core`.
 
 import type { Json, Usage } from "../core/index.ts";
-import type { AGUIMessage } from "./to-ag-ui-messages.ts";
 
 /** The AG-UI protocol version that a web page uses: the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
@@ -143,4 +142,35 @@ export interface AGUIUsage {
   readonly cachedInputTokens?: number;
   readonly cacheWriteInputTokens?: number;
   readonly reasoningTokens?: number;
+}
+
+/** A message in AG-UI format. Pass such messages to a client as `initialMessages`, or send them in a `MESSAGES_SNAPSHOT` event. */
+export type AGUIMessage =
+  | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
+  | { readonly id: string; readonly role: "reasoning"; readonly content: string }
+  | { readonly id: string; readonly role: "assistant"; readonly content?: string; readonly toolCalls?: AGUIToolCall[] }
+  | {
+      readonly id: string;
+      readonly role: "tool";
+      readonly toolCallId: string;
+      readonly content: string;
+      /** How the tool call ended. Set only if the call did not complete. */
+      readonly error?: string;
+    };
+
+/** A part of a user message. */
+export type AGUIContentPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image" | "document";
+      readonly source:
+        | { readonly type: "data"; readonly value: string; readonly mimeType: string }
+        | { readonly type: "url"; readonly value: string; readonly mimeType: string };
+    };
+
+/** A tool call in an assistant message. */
+export interface AGUIToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
 }

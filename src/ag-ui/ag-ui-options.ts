@@ -1,8 +1,7 @@
 import { type Checks, is } from "../core/kit.ts";
 import type { OnError } from "../web/page-values.ts";
 import type { SSEOptions } from "../web/sse-lines.ts";
-import type { AGUIVersion } from "./ag-ui-event.ts";
-import type { AGUIMessage } from "./to-ag-ui-messages.ts";
+import type { AGUIMessage, AGUIVersion } from "./ag-ui-event.ts";
 
 /** Options for converting a run to AG-UI events. */
 export interface AGUIOptions {

@@ -1,75 +1,61 @@
-import type { AssistantMessage, Message, ToolResultPart } from "../core/index.ts";
+import type { AssistantMessage, Message, ToolOutcome, ToolResultPart } from "../core/index.ts";
+import { checkFields, type Checks, type ToolCallPart } from "../core/kit.ts";
 import { locateMedia } from "../shared/media-source.ts";
 import type { UserPart } from "../core/types/common.ts";
-import { isWaiting, toPlain } from "../web/page-values.ts";
+import { isWaiting, toFailureText, toPlain } from "../web/page-values.ts";
+import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
+import type { AGUIContentPart, AGUIMessage, AGUIToolCall } from "./ag-ui-event.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
-/** A message in AG-UI format. Pass such messages to a client as `initialMessages`, or send them in a `MESSAGES_SNAPSHOT` event. */
-export type AGUIMessage =
-  | { readonly id: string; readonly role: "user"; readonly content: string | AGUIContentPart[] }
-  | { readonly id: string; readonly role: "reasoning"; readonly content: string }
-  | { readonly id: string; readonly role: "assistant"; readonly content?: string; readonly toolCalls?: AGUIToolCall[] }
-  | {
-      readonly id: string;
-      readonly role: "tool";
-      readonly toolCallId: string;
-      readonly content: string;
-      /** How the tool call ended. Set only if the call did not complete. */
-      readonly error?: string;
-    };
+/** The options that a stored conversation has in common with the stream of a run. */
+export type HistoryOptions = Pick<AGUIOptions, "sendReasoning" | "onError">;
 
-/** A part of a user message. */
-export type AGUIContentPart =
-  | { readonly type: "text"; readonly text: string }
-  | {
-      readonly type: "image" | "document";
-      readonly source:
-        | { readonly type: "data"; readonly value: string; readonly mimeType: string }
-        | { readonly type: "url"; readonly value: string; readonly mimeType: string };
-    };
-
-/** A tool call in an assistant message. */
-export interface AGUIToolCall {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
-}
+export const historyChecks: Checks<HistoryOptions> = {
+  sendReasoning: optionChecks.sendReasoning,
+  onError: optionChecks.onError,
+};
 
 /**
  * Converts a stored conversation to AG-UI messages, for a page that loads an old conversation. Returns an empty array if `status`
  * is undefined. The new messages of a live run are not included, because the page receives them from the stream. First check that the
- * user may see the conversation, because the page receives the whole conversation, except for provider metadata and files in tool
- * results.
+ * user may see the conversation, because the page receives the whole conversation, except for provider metadata, files in tool
+ * results and the messages of errors. Pass the same `sendReasoning` and `onError` as for the stream. Throws LoopError "invalid-option" or
+ * "unknown-option" if an option is invalid.
  *
  * @example
  * const agent = new HttpAgent({ url, threadId, initialMessages: toAGUIMessages(await host.status(threadId)) });
  */
 export function toAGUIMessages(
   status: { readonly runId: string; readonly messages: readonly Message[] } | undefined,
+  options: Pick<AGUIOptions, "sendReasoning" | "onError"> = {},
 ): AGUIMessage[] {
+  checkFields("options", options, historyChecks);
   if (status === undefined) return [];
   const prefix = toPrefix(status.runId);
   return status.messages.flatMap((message: Message, index): AGUIMessage[] => {
     const id = `${prefix}message-${index}`;
     if (message.role === "user") return [{ id: message.id ?? id, role: "user", content: toUserContent(message.content) }];
-    if (message.role === "assistant") return toAssistantMessages(message, { id, prefix });
-    return message.results.filter((result) => !isWaiting(result)).map((result) => toToolMessage(result, prefix));
+    if (message.role === "assistant") return toAssistantMessages(message, { id, prefix, options });
+    return message.results.filter((result) => !isWaiting(result)).map((result) => toToolMessage(result, { prefix, options }));
   });
 }
 
-interface Ids {
-  readonly id: string;
+interface Shown {
   readonly prefix: string;
+  readonly options: HistoryOptions;
 }
 
-function toAssistantMessages({ content }: AssistantMessage, { id, prefix }: Ids): AGUIMessage[] {
+function toAssistantMessages(
+  { content }: AssistantMessage,
+  { id, prefix, options: { sendReasoning = true } }: Shown & { readonly id: string },
+): AGUIMessage[] {
   const textOf = (type: "text" | "reasoning"): string => content.map((part) => (part.type === type ? part.text : "")).join("");
-  const [text, reasoning] = [textOf("text"), textOf("reasoning")];
-  const toolCalls = content.flatMap((part): AGUIToolCall[] => {
-    if (part.type !== "tool-call") return [];
-    const { callId, name, args, approvedArgs = args } = part;
-    return [{ id: prefix + callId, type: "function", function: { name, arguments: JSON.stringify(approvedArgs) } }];
-  });
+  const [text, reasoning] = [textOf("text"), sendReasoning ? textOf("reasoning") : ""];
+  const toolCalls = content.flatMap((part): AGUIToolCall[] =>
+    part.type === "tool-call"
+      ? [{ id: prefix + part.callId, type: "function", function: { name: part.name, arguments: argumentsOf(part) } }]
+      : [],
+  );
   const said = { ...(text !== "" && { content: text }), ...(toolCalls.length > 0 && { toolCalls }) };
   return [
     ...(reasoning === "" ? [] : [{ id: `${id}-reasoning`, role: "reasoning" as const, content: reasoning }]),
@@ -77,11 +63,25 @@ function toAssistantMessages({ content }: AssistantMessage, { id, prefix }: Ids)
   ];
 }
 
-function toToolMessage({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIMessage {
-  const toolCallId = prefix + callId;
-  const isFine = outcome === "completed" || outcome === "restarted";
-  const message = { id: toResultMessageId(toolCallId), role: "tool", toolCallId, content: toContent(result) } as const;
-  return isFine ? message : { ...message, error: outcome };
+/** Returns the arguments that the tool received, which are those that a person approved. */
+export function argumentsOf({ args, approvedArgs = args }: ToolCallPart): string {
+  return JSON.stringify(approvedArgs);
+}
+
+function toToolMessage(result: ToolResultPart, { prefix, options }: Shown): AGUIMessage {
+  const toolCallId = prefix + result.callId;
+  return { id: toResultMessageId(toolCallId), role: "tool", toolCallId, ...toEnd(result, options) };
+}
+
+/** Returns the result that the page shows. A failed call's result may contain secrets, so the page gets the same text as in the stream. */
+export function toEnd(
+  { name: toolName, outcome, result }: ToolResultPart,
+  { onError }: HistoryOptions,
+): { readonly content: string; readonly error?: string } {
+  if (outcome === "completed" || outcome === "restarted") return { content: toContent(result) };
+  // Safe cast: a result that only waits is not shown.
+  const failure = { kind: "tool", toolName, outcome: outcome as ToolOutcome["kind"], result } as const;
+  return { content: toFailureText(failure, onError), error: outcome };
 }
 
 export function toContent(result: unknown): string {

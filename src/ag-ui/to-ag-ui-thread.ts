@@ -1,7 +1,9 @@
-import type { EndReason, Message, ToolResultPart } from "../core/index.ts";
+import type { AssistantMessage, EndReason, Message, ToolResultPart } from "../core/index.ts";
 import type { UserPart } from "../core/types/common.ts";
+import { checkFields } from "../core/kit.ts";
 import { isWaiting } from "../web/page-values.ts";
-import { toContent, toUserContent } from "./to-ag-ui-messages.ts";
+import type { AGUIOptions } from "./ag-ui-options.ts";
+import { argumentsOf, historyChecks, type HistoryOptions, toEnd, toUserContent } from "./to-ag-ui-messages.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
@@ -57,54 +59,56 @@ export type AGUIThreadPart =
 /**
  * Converts a conversation's state to the response that TanStack AI expects for `GET ?threadId=`: the messages, the live run,
  * and the waiting calls. If `status` is undefined, there are no messages. First check that the user may see the conversation,
- * because the page receives the whole conversation, except for provider metadata.
+ * because the page receives the whole conversation, except for provider metadata, files in tool results and the messages of errors. Pass
+ * the same `sendReasoning` and `onError` as for the stream. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const answer = Response.json(toAGUIThread(await host.status(threadId)));
  */
-export function toAGUIThread(status: AGUIThreadStatus | undefined): AGUIThread {
+export function toAGUIThread(
+  status: AGUIThreadStatus | undefined,
+  options: Pick<AGUIOptions, "sendReasoning" | "onError"> = {},
+): AGUIThread {
+  checkFields("options", options, historyChecks);
   if (status === undefined) return { messages: [], activeRun: null, interrupts: null };
   const { runId, isLive, reason, messages } = status;
   const pending = waitingCallsOf(reason).map((call) => toInterrupt(call, runId));
   return {
-    messages: toMessages(messages, toPrefix(runId)),
+    messages: toMessages(messages, toPrefix(runId), options),
     activeRun: isLive ? { runId } : null,
     interrupts: pending.length > 0 ? { runId, pending } : null,
   };
 }
 
-function toMessages(messages: readonly Message[], prefix: string): AGUIThreadMessage[] {
+function toMessages(messages: readonly Message[], prefix: string, options: HistoryOptions): AGUIThreadMessage[] {
   return messages.flatMap((message, index): AGUIThreadMessage[] => {
     const id = `${prefix}message-${index}`;
     if (message.role === "user") return [{ id: message.id ?? id, role: "user", parts: toUserParts(message.content) }];
     if (message.role === "tool") return [];
     const next = messages[index + 1];
-    const results = next?.role === "tool" ? next.results : [];
-    return [{ id, role: "assistant", parts: message.content.flatMap((part) => toAssistantParts(part, results, prefix)) }];
+    const place = { prefix, options, results: next?.role === "tool" ? next.results : [] };
+    return [{ id, role: "assistant", parts: message.content.flatMap((part) => toAssistantParts(part, place)) }];
   });
 }
 
-type AssistantParts = Extract<Message, { readonly role: "assistant" }>["content"];
-
-function toAssistantParts(part: AssistantParts[number], results: readonly ToolResultPart[], prefix: string): AGUIThreadPart[] {
-  if (part.type === "text") return [{ type: "text", content: part.text }];
-  if (part.type === "reasoning") return [{ type: "thinking", content: part.text }];
-  const { callId, name, args } = part;
-  const call = {
-    type: "tool-call",
-    id: prefix + callId,
-    name,
-    arguments: JSON.stringify(args),
-    state: "input-complete",
-  } as const;
-  const result = results.find((one) => one.callId === callId);
-  return result === undefined || isWaiting(result) ? [call] : [call, toResultPart(result, prefix)];
+interface ShownAnswer {
+  readonly prefix: string;
+  readonly options: HistoryOptions;
+  readonly results: readonly ToolResultPart[];
 }
 
-function toResultPart({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIThreadPart {
-  const isFine = outcome === "completed" || outcome === "restarted";
-  const facts = { type: "tool-result", toolCallId: prefix + callId, content: toContent(result) } as const;
-  return isFine ? { ...facts, state: "complete" } : { ...facts, state: "error", error: outcome };
+function toAssistantParts(
+  part: AssistantMessage["content"][number],
+  { prefix, options, results }: ShownAnswer,
+): AGUIThreadPart[] {
+  if (part.type === "text") return [{ type: "text", content: part.text }];
+  if (part.type === "reasoning") return options.sendReasoning === false ? [] : [{ type: "thinking", content: part.text }];
+  const id = prefix + part.callId;
+  const call = { type: "tool-call", id, name: part.name, arguments: argumentsOf(part), state: "input-complete" } as const;
+  const result = results.find(({ callId }) => callId === part.callId);
+  if (result === undefined || isWaiting(result)) return [call];
+  const end = toEnd(result, options);
+  return [call, { type: "tool-result", toolCallId: id, ...end, state: end.error === undefined ? "complete" : "error" }];
 }
 
 function toUserParts(content: string | readonly UserPart[]): AGUIThreadPart[] {

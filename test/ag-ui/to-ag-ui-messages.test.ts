@@ -3,7 +3,7 @@ import { MessageSchema as OldMessageSchema } from "ag-ui-client-0";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Message } from "turnwright";
-import { type AGUIMessage, toAGUIMessages } from "turnwright/ag-ui";
+import { type AGUIMessage, toAGUIMessages, toAGUIThread } from "turnwright/ag-ui";
 import { plans } from "../loop/random-run.ts";
 import { runPlan } from "../loop/run-plan.ts";
 import { setUpPayment } from "../ui-message-stream/payment.ts";
@@ -81,7 +81,7 @@ describe("toAGUIMessages", () => {
         role: "assistant",
         toolCalls: [{ id: "r:c", type: "function", function: { name: "pay", arguments: '{"n":1}' } }],
       },
-      { id: "r:c:result", role: "tool", toolCallId: "r:c", content: '{"error":"no"}', error: "failed" },
+      { id: "r:c:result", role: "tool", toolCallId: "r:c", content: "The tool failed.", error: "failed" },
     ]);
     expect(toAGUIMessages(undefined)).toEqual([]);
   });
@@ -99,5 +99,51 @@ describe("toAGUIMessages", () => {
       }),
       { numRuns: 100, seed: 20_260_101 },
     );
+  });
+});
+
+describe("stored conversations", () => {
+  const messages: readonly Message[] = [
+    { role: "user", content: "Pay." },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Hm." },
+        { type: "tool-call", callId: "c", name: "pay", args: { n: 1 }, approvedArgs: { n: 2 } },
+        { type: "tool-call", callId: "d", name: "pay", args: { n: 3 } },
+      ],
+    },
+    {
+      role: "tool",
+      results: [
+        { callId: "c", name: "pay", outcome: "failed", result: { error: "connect ECONNREFUSED db.internal:5432" } },
+        { callId: "d", name: "pay", outcome: "completed", result: "Paid." },
+      ],
+    },
+  ];
+  const status = { runId: "r", isLive: false, messages };
+  const options = { sendReasoning: false, onError: ({ kind }: { readonly kind: string }) => `A ${kind} failed.` };
+
+  it("toAGUIMessages and toAGUIThread: show approved arguments, and no messages of errors", () => {
+    for (const shown of [toAGUIMessages(status), toAGUIThread(status).messages]) {
+      const text = JSON.stringify(shown);
+      expect([text.includes("ECONNREFUSED"), text.includes("Hm.")]).toEqual([false, true]);
+      for (const part of ['{\\"n\\":2}', '{\\"n\\":3}', "The tool failed.", "Paid."]) expect(text).toContain(part);
+      expect(text).not.toContain('{\\"n\\":1}');
+    }
+  });
+
+  it("toAGUIMessages and toAGUIThread: take the options of the stream", () => {
+    for (const shown of [toAGUIMessages(status, options), toAGUIThread(status, options).messages]) {
+      const text = JSON.stringify(shown);
+      expect([text.includes("Hm."), text.includes("A tool failed."), text.includes("The tool failed.")]).toEqual([
+        false,
+        true,
+        false,
+      ]);
+    }
+    const misspelt = { onErrors: () => "" } as object;
+    for (const convert of [toAGUIMessages, toAGUIThread])
+      expect(() => convert(status, misspelt)).toThrow(expect.objectContaining({ code: "unknown-option" }));
   });
 });
