@@ -14,6 +14,8 @@ const config: KnipConfig = {
     "examples/create/*/{src/{main,worker,job},test/*}.ts",
     "examples/create/chat-page/src/page/page.tsx",
     "site/playground/page.tsx",
+    // Nothing runs it, because its exporter is not installed.
+    "examples/snippets/otlp.ts",
     // Named in text that site/bundle-playground.ts gives to the bundler.
     "site/playground/create-hash.ts",
     "src/inspect/ui/main.tsx!",
@@ -45,6 +47,7 @@ const config: KnipConfig = {
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts", "site/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   ignoreDependencies: [
+    "@opentelemetry/exporter-trace-otlp-http",
     // The programs of the first two are called by scripts/check.ts, and the server by test/restate.
     "@arethetypeswrong/cli",
     "publint",

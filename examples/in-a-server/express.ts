@@ -27,6 +27,7 @@ app.post("/api/chat", (request, response, next) => {
 });
 // #endregion express
 
+// #region send
 async function send(request: Request, response: Response): Promise<void> {
   const { question } = request.body as { question?: unknown };
   if (typeof question !== "string") return void response.status(400).send("There is no question.");
@@ -44,3 +45,4 @@ async function send(request: Request, response: Response): Promise<void> {
 app.post("/ask", express.json(), (request, response, next) => {
   send(request, response).catch(next);
 });
+// #endregion send

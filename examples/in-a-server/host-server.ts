@@ -3,7 +3,7 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool } from "turnwright";
 import { fileConversationStore } from "turnwright/conversation";
 import { createRunHost, pipeEventStream } from "turnwright/host";
@@ -14,7 +14,7 @@ const getForecast = defineTool({
   name: "get_forecast",
   description: "Takes a moment",
   inputSchema: { type: "object" },
-  execute: async () => (await setTimeout(1_000), "rain"),
+  execute: async () => (await sleep(1_000), "rain"),
 });
 const provider = createMockProvider(({ messages }) =>
   messages.some(({ role }) => role === "tool") ? text("Yes, take a coat.") : [text("Let me see. "), toolCall("get_forecast")],
@@ -31,15 +31,18 @@ const server = createServer((request, response) => {
 // #region restart
 /** Resumes the runs that a crash or `host.close()` has cut off. */
 async function resumeAll(): Promise<void> {
+  let isBusy = false;
   for await (const { id } of host.list()) {
     try {
       const found = await host.status(id);
       const isCut = found?.status === "running" || found?.reason?.kind === "drained";
-      if (isCut && !found.isLive) await host.resume(id, { provider, tools });
+      if (isCut && !found.isLive) isBusy = (await host.resume(id, { provider, tools })).kind === "busy" || isBusy;
     } catch (error) {
       console.error(id, error); // the other conversations go on
     }
   }
+  // Another process has a run. If it was killed, Postgres frees the run after 30 seconds.
+  if (isBusy) setTimeout(() => void resumeAll().catch(console.error), 35_000);
 }
 
 await resumeAll();

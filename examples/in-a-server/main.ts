@@ -4,12 +4,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { stopStandIn } from "../support/openai-stand-in.ts";
 import { createLoopControl } from "turnwright";
+import { ask } from "./ask.ts";
 import { app as expressApp } from "./express.ts";
 import { answer } from "./chat.ts";
 import { handler } from "./handler.ts";
@@ -65,6 +67,19 @@ async function check(name: string, serve: Serve, url = "http://localhost/api/cha
   console.log(`✓ ${name}`);
 }
 
+/** The file that the page shows is chat.ts, with a model and a tool of its own. */
+async function checkWhole(): Promise<void> {
+  const read = (path: string): string =>
+    readFileSync(new URL(path, import.meta.url), "utf8").replace(/\n\/\/ #endregion chat\n$/, "\n");
+  const [, route] = read("chat.ts").split("const histories");
+  assert.ok(route !== undefined && read("whole-chat.ts").endsWith(route));
+  const { answer: answerWhole } = await import("./whole-chat.ts"); // creates a client when the stand-in is ready
+  const body = { id: "whole", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "Is it late in Tokyo?" }] }] };
+  assert.match(await (await answerWhole(post("http://localhost/api/chat", body))).text(), /Tokyo/);
+  await stopStandIn();
+  console.log("✓ the whole file");
+}
+
 async function checkFrames(): Promise<void> {
   const url = "http://localhost/chat";
   const whole = await handler(post(url, { question: "Do I need a coat in Oslo?" }));
@@ -101,6 +116,9 @@ async function checkExpress(): Promise<void> {
   const body = JSON.stringify({ question: "Do I need a coat in Oslo?" });
   const frames = await fetch(`${url}/ask`, { method: "POST", body, headers: { "content-type": "application/json" } });
   assert.match(await frames.text(), /"type":"text-delta".*"type":"run-end","status":"completed"/s);
+  const shown: string[] = [];
+  await ask(`${url}/ask`, "Do I need a coat in Oslo?", (text) => shown.push(text));
+  assert.deepEqual(shown, ["Yes, tak", "e a coat."]);
   server.close();
   server.closeAllConnections();
 }
@@ -160,6 +178,7 @@ async function startHost(folder: string): Promise<HostProcess> {
 }
 
 await check("a web-standard route", (request) => answer(request));
+await checkWhole();
 await check("a stored conversation", (request) => answerStored(request));
 await check("Hono", (request) => honoApp.fetch(request));
 await checkExpress();

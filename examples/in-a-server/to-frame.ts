@@ -1,7 +1,7 @@
 // #region frame
 import type { LoopEvent } from "turnwright";
 
-export const headers = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
+export const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" } as const;
 
 /** Returns undefined for events that the client must not see, such as errors and tool results. */
 export function toFrame(event: LoopEvent): string | undefined {

@@ -89,7 +89,8 @@ assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350"
   async function runFor(user: string, run: LoopOptions): Promise<LoopResult | "over-budget"> {
     const leftUSD = 1 - (await spentToday(user, run.runId)); // without this run, which may have begun before
     if (leftUSD <= 0) return "over-budget";
-    const result = await runToolLoop({ pricing: genaiPrices(), ...run, limits: { ...run.limits, maxCostUSD: leftUSD } });
+    const maxCostUSD = Math.min(leftUSD, run.limits?.maxCostUSD ?? leftUSD);
+    const result = await runToolLoop({ pricing: genaiPrices(), ...run, limits: { ...run.limits, maxCostUSD } });
     await setSpending(user, result.runId, result.knownCostUSD); // replaces what the run had spent before
     return result;
   }

@@ -32,6 +32,8 @@ function report({ status, reason, text }: LoopResult): string {
   if (reason.kind === "length") sentence = "The answer is cut off here. Write “go on” for the rest.";
   if (reason.kind === "approval-required") sentence = "Please approve or decline the next step."; // show `reason.calls`
   if (reason.kind === "max-cost" || reason.kind === "max-tokens") sentence = "This request has reached its limit.";
+  if (reason.kind === "input-guardrail") sentence = reason.reason ?? "I cannot help with that.";
+  if (reason.kind === "output-guardrail") sentence = "I cannot show this answer.";
   if (reason.kind === "provider-error") {
     if (reason.error.retryable) sentence = "The model is busy. Try again in a moment.";
     if (reason.error.code === "context-too-long") sentence = "This conversation is too long. Please start a new one.";

@@ -121,6 +121,20 @@ const file = join(folder, "order-12.jsonl");
   const heldFile = join(runs, "order-13.jsonl");
   writeFileSync(heldFile, `${records.slice(0, 4).join("\n")}\n`);
   const close = await fileJournal(heldFile).open(); // as if another process ran it
+  {
+    const journal = fileJournal(join(folder, "cut.jsonl"));
+    writeFileSync(join(folder, "cut.jsonl"), `${records.slice(0, 5).join("\n")}\n`);
+    const provider = createMockProvider(() => text("It may be on its way."));
+    const result = await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
+    // #region interrupted
+    const results = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+    const mayHaveRun = results.filter(({ outcome }) => outcome === "interrupted"); // with `callId` and `name`
+    // #endregion interrupted
+    assert.deepEqual(
+      mayHaveRun.map(({ name }) => name),
+      ["order"],
+    );
+  }
   const { error } = console;
   const failed: unknown[] = [];
   console.error = (name: unknown) => void failed.push(name);

@@ -70,7 +70,10 @@ async function answer(request: Request): Promise<Response> {
 
 /** GET /api/chat/:id/stream. A page sends this request when it is reloaded, and when its run was cut off. */
 async function reload(id: string): Promise<Response> {
-  if (host.join(id) === undefined) await host.resume(id, { provider, tools }); // after a crash or a deployment
+  if (host.join(id) === undefined) {
+    const resumed = await host.resume(id, { provider, tools }); // after a crash or a deployment
+    if (resumed.kind === "busy") return new Response("Try again in 30 seconds.", { status: 503 }); // another process has it
+  }
   return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if there is no run to read
 }
 
