@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {
   createLoopControl,
   defineTool,
+  type EndReason,
   type LoopOptions,
   type LoopResult,
   type LoopStatus,
@@ -26,14 +27,20 @@ const sentences: Readonly<Record<LoopStatus, string>> = {
   error: "Something went wrong on our side.",
 };
 
+/** For some reasons, there is a better sentence. */
+const exact: Readonly<Partial<Record<EndReason["kind"], string>>> = {
+  length: "The answer is cut off here. Write “go on” for the rest.",
+  "approval-required": "Please approve or decline the next step.", // show `reason.calls`
+  "max-cost": "This request has reached its limit.",
+  "max-tokens": "This request has reached its limit.",
+  "input-guardrail": "I cannot help with that.",
+  "output-guardrail": "I cannot show this answer.",
+};
+
 function report({ status, reason, text }: LoopResult): string {
-  let sentence = sentences[status];
-  if (status === "completed" && text === "") sentence = "I have no answer to that.";
-  if (reason.kind === "length") sentence = "The answer is cut off here. Write “go on” for the rest.";
-  if (reason.kind === "approval-required") sentence = "Please approve or decline the next step."; // show `reason.calls`
-  if (reason.kind === "max-cost" || reason.kind === "max-tokens") sentence = "This request has reached its limit.";
-  if (reason.kind === "input-guardrail") sentence = reason.reason ?? "I cannot help with that.";
-  if (reason.kind === "output-guardrail") sentence = "I cannot show this answer.";
+  const isEmpty = status === "completed" && text === "";
+  let sentence = exact[reason.kind] ?? (isEmpty ? "I have no answer to that." : sentences[status]);
+  if (reason.kind === "input-guardrail") sentence = reason.reason ?? sentence;
   if (reason.kind === "provider-error") {
     if (reason.error.retryable) sentence = "The model is busy. Try again in a moment.";
     if (reason.error.code === "context-too-long") sentence = "This conversation is too long. Please start a new one.";
