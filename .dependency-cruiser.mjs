@@ -169,7 +169,8 @@ export default {
       name: "everything imported exists",
       severity: "error",
       from: {},
-      to: { couldNotResolve: true },
+      // The exporter of examples/snippets/otlp.ts is not installed.
+      to: { couldNotResolve: true, pathNot: "^@opentelemetry/exporter-trace-otlp-http$" },
     },
     {
       name: "the published code imports nothing that is only there for development",
