@@ -9,7 +9,7 @@ import { isFilled } from "../shared/errors/check-fields.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
-import { answerWithin } from "../shared/repeat-failed.ts";
+import { answerWithin, withinTime } from "../shared/repeat-failed.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
 import { Takeovers } from "./takeovers.ts";
@@ -187,6 +187,12 @@ const sweepMs = 500;
 /** How often, in milliseconds, readers and runs check for changes in case a notification was lost. */
 const lostNotificationMs = 10_000;
 
+/** How long a launching worker waits for a notification, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
+const notificationMs = 5_000;
+
+const noNotifications =
+  'The Postgres server at "databaseUrl" delivers no notifications. Connect directly, or through a pooler in session mode. A worker cannot use PgBouncer in transaction mode, such as port 6543 of Supabase.';
+
 /** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
 const stopMs = 10_000;
 
@@ -297,6 +303,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     await whileLaunching(this.#control, async () => {
       await this.store.migrate();
       await this.#connect();
+      await this.#checkNotifications();
       await this.#beat();
       await DBOS.launch();
     });
@@ -310,6 +317,18 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
     every(sweepMs, async () => this.#session && this.#takeovers.sweep(this.#session));
     every(lostNotificationMs, async () => this.#wakeAll());
+  }
+
+  /**
+   * Checks that this worker's session receives notifications. A pooler in transaction mode drops them, and leaves the session's lock to other
+   * clients (github.com/pgbouncer/pgbouncer/issues/655).
+   */
+  async #checkNotifications(): Promise<void> {
+    const heard = new Promise<void>((resolve) => {
+      this.#session?.on("notification", ({ payload }) => payload === this.id && resolve());
+    });
+    await this.store.wake(this.id);
+    await withinTime(heard, { ms: Math.min(notificationMs, this.answerMs), toError: () => new Error(noNotifications) });
   }
 
   protected async end(): Promise<void> {

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import { defineDurableHost, defineDurableLoop, launchWorker } from "turnwright/dbos";
@@ -170,4 +171,49 @@ describe("launchWorker", () => {
     expect(String(error)).not.toContain("secret");
     await database.launch();
   }, 30_000);
+
+  it("rejects if the database delivers no notifications, as behind PgBouncer in transaction mode", async () => {
+    await database.worker.stop();
+    const { url, close } = await dropNotifications(database.url);
+    await expect(launchWorker({ databaseUrl: url, answerMs: 1_000 })).rejects.toThrow(
+      'The Postgres server at "databaseUrl" delivers no notifications.',
+    );
+    close();
+    await database.launch();
+  }, 30_000);
 });
+
+/** Forwards connections to Postgres, but drops its notifications. */
+async function dropNotifications(databaseUrl: string): Promise<{ readonly url: string; close(): void }> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(Number(target.port), target.hostname);
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy()).on("close", () => other.destroy());
+    }
+    client.pipe(server);
+    let left = Buffer.alloc(0);
+    server.on("data", (chunk) => {
+      left = Buffer.concat([left, chunk]);
+      // A message begins with its type and its length, which does not include the type.
+      while (left.length >= 5 && left.length > left.readInt32BE(1)) {
+        const length = 1 + left.readInt32BE(1);
+        if (String.fromCharCode(left.readUInt8(0)) !== "A") client.write(left.subarray(0, length));
+        left = left.subarray(length);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => void proxy.listen(0, "127.0.0.1", resolve));
+  const url = new URL(databaseUrl);
+  url.port = String((proxy.address() as AddressInfo).port);
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  };
+  return { url: url.href, close };
+}
