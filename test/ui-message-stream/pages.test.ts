@@ -120,3 +120,23 @@ describe.each(versions)("an AI SDK %i UI", (version) => {
     },
   );
 });
+
+// AI SDK 5 appends the repeated events to the part of the message that it has.
+it.each<UIVersion>([6, 7])("an AI SDK %i UI goes on with a message that was cut off at any chunk", async (version) => {
+  const whole = open(version);
+  const counting = breakOff(whole.server.fetch, Number.POSITIVE_INFINITY);
+  const expected = openPage({ version, fetch: counting.fetch });
+  await expected.sendMessage({ text: "Buy tea." });
+  for (let lines = 0; lines < counting.count(); lines += 1) {
+    const { server } = open(version);
+    const cut = breakOff(server.fetch, lines);
+    const chat = openPage({
+      version,
+      fetch: async (url, init) => (init?.method === "GET" ? server.fetch(url, init) : cut.fetch(url, init)),
+    });
+    await chat.sendMessage({ text: "Buy tea." });
+    expect(chat.status).toBe("error");
+    await chat.resumeStream();
+    expect({ lines, messages: chat.messages.length, ...lastOf(chat) }).toEqual({ lines, messages: 2, ...lastOf(expected) });
+  }
+});
