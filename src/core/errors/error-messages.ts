@@ -7,25 +7,25 @@ import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 const pageRule =
   ' A page may only answer calls of tools without "execute", and calls that used defer, ask or wait with { fromPage: true }.';
 
-type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
-
-const changeWords: ChangeWords = {
-  removed: () => "was removed",
-  "source-changed": ({ values }) => `has a different origin${values}`,
-  "field-removed": ({ place }) => `no longer has the field${place}`,
-  "required-field-added": ({ place }) => `requires the field${place}`,
-  "type-changed": ({ place, values }) => `has a different type${place}${values}`,
-  "constraint-changed": ({ place, values }) => `has a different constraint${place}${values}`,
-  "description-changed": ({ place }) => `has a different description${place}`,
-  "default-changed": ({ place, values }) => `has a different default${place}${values}`,
-  "trait-changed": ({ place }) => `has a different value for the trait${place}`,
+const changeWords: { readonly [Kind in ToolChangeKind]: string } = {
+  removed: "was removed",
+  "source-changed": "has a different origin",
+  "field-removed": "no longer has the field",
+  "required-field-added": "requires the field",
+  "type-changed": "has a different type in",
+  "constraint-changed": "has a different constraint in",
+  "description-changed": "has a different description in",
+  "default-changed": "has a different default in",
+  "trait-changed": "has a different value for the trait",
 };
+
+const hasValues = /^(?:source|type|constraint|default)-/;
 
 /** Describes a change in words, for example `"pay" has a different type in "amount": now string, before number`. */
 function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
-  const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
-  const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
-  return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
+  const words = changeWords[kind];
+  const what = field === undefined ? words.replace(/ in$/, "") : `${words} ${quote(field)}`;
+  return `${quote(toolName)} ${what}${hasValues.test(kind) ? `: now ${now}, before ${was}` : ""}`;
 }
 
 /** Describes what an entry in `answers` must look like, for each kind of wait. */
@@ -34,6 +34,10 @@ const forms = {
   result: '{ kind: "result", result } or { kind: "failed", error }',
   approval: '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }',
 };
+
+function write(verb: string, key?: string): string {
+  return `${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}`;
+}
 
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 
@@ -89,9 +93,9 @@ const messages: Messages = {
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
-    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the journal's storage, then repeat the same call.`,
+    `The journal did not answer ${write(verb, key)} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the journal's storage, then repeat the same call.`,
   "journal-failed": ({ verb, key, problem }) =>
-    `The journal failed in ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}: ${problem.replace(/[.]?$/, ".")} Repair the journal's storage, then repeat the same call.`,
+    `The journal failed in ${write(verb, key)}: ${problem.replace(/[.]?$/, ".")} Repair the journal's storage, then repeat the same call.`,
   "conversation-busy": ({ conversation }) =>
     `Conversation ${quote(conversation)} has a live run, possibly in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
