@@ -166,6 +166,7 @@ export type AGUIContentPart =
       readonly source:
         | { readonly type: "data"; readonly value: string; readonly mimeType: string }
         | { readonly type: "url"; readonly value: string; readonly mimeType: string };
+      readonly metadata?: { readonly filename: string };
     };
 
 /** A tool call in an assistant message. */

@@ -144,7 +144,11 @@ function toFile(part: UnknownRecord): unknown {
   if (type !== "image" && type !== "audio" && type !== "video" && type !== "document") return part;
   const { type: kind, value, mimeType } = recordOf(part.source);
   const mediaType = mimeType ?? (type === "image" ? "image/*" : undefined);
-  return toFilePart(mediaType, kind === "data" ? { data: value } : { url: kind === "url" ? value : undefined });
+  return {
+    ...toFilePart(mediaType, kind === "data" ? { data: value } : { url: kind === "url" ? value : undefined }),
+    // CopilotKit and assistant-ui write the name here (github.com/assistant-ui/assistant-ui/issues/5792).
+    filename: recordOf(part.metadata).filename,
+  };
 }
 
 function toFilePart(mediaType: unknown, { url, data }: { readonly url?: unknown; readonly data?: unknown }): object {

@@ -94,8 +94,9 @@ export function toUserContent(content: string | readonly UserPart[]): string | A
     if (part.type === "text") return { type: "text", text: part.text };
     const type = part.type === "image" ? "image" : "document";
     const media = locateMedia(part);
-    const { mediaType: mimeType } = media;
-    if (media.kind === "base64") return { type, source: { type: "data", value: media.data, mimeType } };
-    return { type, source: { type: "url", value: media.kind === "url" ? media.url : String(part.data), mimeType } };
+    const { mediaType: mimeType, filename } = media;
+    const named = filename === undefined ? {} : { metadata: { filename } };
+    if (media.kind === "base64") return { type, source: { type: "data", value: media.data, mimeType }, ...named };
+    return { type, source: { type: "url", value: media.kind === "url" ? media.url : String(part.data), mimeType }, ...named };
   });
 }

@@ -39,6 +39,7 @@ export type AGUIThreadPart =
   | {
       readonly type: "image" | "document";
       readonly source: { readonly type: "data" | "url"; readonly value: string; readonly mimeType: string };
+      readonly metadata?: { readonly filename: string };
     }
   | {
       readonly type: "tool-call";

@@ -20,6 +20,17 @@ describe("readAGUIRequest", () => {
       "One.",
     ],
     ["an AG-UI 1.0 image", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
+    [
+      "the name of an AG-UI 1.0 file",
+      [
+        {
+          type: "document",
+          source: { type: "data", value: "JVBERi0xLjQK", mimeType: "application/pdf" },
+          metadata: { filename: "bill.pdf" },
+        },
+      ],
+      [{ type: "file", mediaType: "application/pdf", data: "data:application/pdf;base64,JVBERi0xLjQK", filename: "bill.pdf" }],
+    ],
     ["an AG-UI 0.0 image", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
     ["an AG-UI 0.0 image with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
   ])("reads %s", async ([, content, expected]) => {

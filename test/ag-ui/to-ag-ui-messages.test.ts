@@ -59,6 +59,7 @@ describe("toAGUIMessages", () => {
         content: [
           { type: "text", text: "See." },
           { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" },
+          { type: "file", mediaType: "application/pdf", data: "JVBERi0xLjQK", filename: "bill.pdf" },
         ],
       },
       { role: "assistant", content: [{ type: "tool-call", callId: "c", name: "pay", args: {}, approvedArgs: { n: 1 } }] },
@@ -74,6 +75,11 @@ describe("toAGUIMessages", () => {
         content: [
           { type: "text", text: "See." },
           { type: "image", source },
+          {
+            type: "document",
+            source: { type: "data", value: "JVBERi0xLjQK", mimeType: "application/pdf" },
+            metadata: { filename: "bill.pdf" },
+          },
         ],
       },
       {
