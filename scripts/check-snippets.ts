@@ -21,6 +21,17 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const programsMark = "<!-- programs -->";
 const isGuide = /^docs\/(?:(?:guides|concepts)\/|options\.md$)/;
 
+/** A reader can paste the first snippet of a guide: it declares what it uses, except these names and those that the page explains. */
+const givenNames: ReadonlySet<string> = new Set(["provider", "tools", "messages"]);
+const explainedNames: Readonly<Record<string, readonly string[]>> = {
+  "docs/guides/from-the-ai-sdk.md": ["model"],
+  "docs/guides/long-runs.md": ["readLog", "catalog", "limits", "events"],
+  "docs/guides/operations.md": ["worker"],
+  "docs/guides/reading-in-parts.md": ["client"],
+  "docs/guides/restate.md": ["support"],
+  "docs/guides/writing-a-provider.md": ["Sdk", "SdkMessage"],
+};
+
 /** The code that a block of the docs must have. Or the problem, if there is no such example. */
 type Wanted =
   | { readonly lines: readonly string[]; readonly path: string; readonly names: readonly SnippetNames[] }
@@ -30,7 +41,10 @@ function readRegion(path: string, region: string | undefined, page: string): Wan
   if (!existsSync(path)) return { problem: `there is no ${path}` };
   const example = readFileSync(path, "utf8").trimEnd();
   const lines = example.split("\n");
-  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), path, names: [] };
+  if (region === undefined) {
+    const whole = lines.filter((line) => !marker.test(line));
+    return { lines: whole, path, names: [{ declared: new Set(), borrowed: [] }] };
+  }
   const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
   const end = lines.findIndex((line) => line.trim() === `// #endregion ${region}`);
   if (start < 0 || end < start) return { problem: `${path} has no region "${region}"` };
@@ -51,6 +65,12 @@ function wantedBy(comment: string | undefined, page: string): Wanted {
   if (named?.["path"] === undefined)
     return { problem: "name the source of this block in the line above: <!-- from examples/…ts#region -->" };
   return readRegion(named["path"], named["region"], page);
+}
+
+function checkFirst(path: string, [first]: readonly SnippetNames[]): readonly string[] {
+  if (first === undefined || !path.startsWith("docs/guides/")) return [];
+  const unknown = first.borrowed.filter((name) => !givenNames.has(name) && explainedNames[path]?.includes(name) !== true);
+  return unknown.length === 0 ? [] : [`${path}: the first snippet does not declare ${unknown.join(", ")}`];
 }
 
 interface Checked {
@@ -86,7 +106,7 @@ function checkPage(path: string, page: readonly string[]): Checked {
     }
     index += said.length;
   }
-  return checkPrograms(path, { lines, examples, names, problems });
+  return checkPrograms(path, { lines, examples, names, problems: [...problems, ...checkFirst(path, names)] });
 }
 
 /** The names that the snippets of a page use, and that only their examples declare. */

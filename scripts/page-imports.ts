@@ -47,6 +47,9 @@ function namesOf({ importClause }: ts.ImportDeclaration, isNeeded: (name: string
   return { whole, named: bindings.elements.filter(({ name }) => isNeeded(name.text)).map((element) => element.getText()) };
 }
 
+/** Names that every program has. Some examples replace them, to see what a snippet does. */
+const globals: ReadonlySet<string> = new Set(["console", "fetch", "process"]);
+
 /** The names that the code snippets of a page declare, and those that they use from the rest of their examples. */
 export interface SnippetNames {
   readonly declared: ReadonlySet<string>;
@@ -56,7 +59,8 @@ export interface SnippetNames {
 export function namesIn(code: string, example: string): SnippetNames {
   const { used, declared } = readNames(code);
   const whole = readNames(example);
-  const isBorrowed = (name: string): boolean => whole.declared.has(name) && !whole.imported.has(name) && !declared.has(name);
+  const isBorrowed = (name: string): boolean =>
+    whole.declared.has(name) && !whole.imported.has(name) && !declared.has(name) && !globals.has(name);
   return { declared, borrowed: [...used].filter(isBorrowed) };
 }
 

@@ -1,21 +1,21 @@
 // A run that uses a model and a tool of the AI SDK.
 
 import assert from "node:assert/strict";
-import { tool } from "ai-v7";
+import { tool } from "ai";
 import { runToolLoop, withRetry } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { importTools } from "turnwright/interop";
 import { z } from "zod";
 import { callTool, createModel, say } from "./ai-sdk-model.ts";
 
+const model = createModel([[callTool("get_forecast", { city: "Oslo" })], [say("Yes, take a coat.")]]);
+
+// #region kept
 const getForecast = tool({
   description: "Weather of the next days",
   inputSchema: z.object({ city: z.string() }),
   execute: ({ city }) => ({ city, degrees: 7 }),
 });
-const model = createModel([[callTool("get_forecast", { city: "Oslo" })], [say("Yes, take a coat.")]]);
-
-// #region kept
 const result = await runToolLoop({
   provider: withRetry(aiSdkModel({ model })), // openai("gpt-5"), anthropic("claude-sonnet-4-6"), ...
   tools: importTools({ get_forecast: getForecast }), // made by `tool()` of `ai`

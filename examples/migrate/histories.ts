@@ -28,6 +28,10 @@ async function ask(provider: Provider, { messages, system }: ReturnType<typeof f
 
 const question = { role: "user" as const, content: "And Lima?" };
 
+globalThis.fetch = fetch;
+process.env["OPENAI_API_KEY"] = apiKey;
+
+// #region chat
 const chatHistory: OpenAI.ChatCompletionMessageParam[] = [
   { role: "system", content: "Be brief." },
   { role: "user", content: "Weather in Oslo?" },
@@ -40,8 +44,7 @@ const chatHistory: OpenAI.ChatCompletionMessageParam[] = [
   { role: "assistant", content: "7 degrees." },
 ];
 
-// #region chat
-const provider = openaiChat({ client: new OpenAI({ apiKey, fetch, maxRetries }), model: "gpt-5" });
+const provider = openaiChat({ client: new OpenAI({ maxRetries: 0 }), model: "gpt-5" });
 const { messages, system, lost } = fromOpenAIMessages(chatHistory, { provider });
 assert.deepEqual(lost, []); // nothing is lost, so the next request begins with exactly this history
 await runToolLoop({ provider, system, messages: [...messages, { role: "user", content: "And Lima?" }] });

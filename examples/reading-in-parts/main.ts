@@ -2,7 +2,7 @@
 // longer needs.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -21,7 +21,11 @@ const listShips = defineTool({
   execute: () => Array.from({ length: 3_000 }, (_, index) => ({ name: `Harbour ${index}`, tons: index * 10 })),
 });
 
-const logs = mkdtempSync(join(tmpdir(), "logs-"));
+const folder = mkdtempSync(join(tmpdir(), "logs-"));
+const home = process.cwd();
+process.chdir(folder);
+const logs = "logs";
+mkdirSync(logs);
 const lines = Array.from({ length: 20_000 }, (_, index) => `${index % 5_000 === 7 ? "ERROR" : "ok"} ship ${index}`);
 writeFileSync(join(logs, "arrivals.log"), lines.join("\n"));
 writeFileSync(join(logs, ".env"), "TOKEN=secret");
@@ -59,16 +63,17 @@ const provider: MockProvider = createMockProvider((_, index) => {
 });
 const messages = [{ role: "user", content: "Which ships are heavy, and what went wrong?" }] as const;
 
+const tools = [listShips];
 // #region sources
 const cache = createResultCache({
   sources: [
-    fileSource(logs, { name: "logs", accepts: (path) => !/(^|\/)\./.test(path) }), // no hidden files
+    fileSource("logs", { name: "logs", accepts: (path) => !/(^|\/)\./.test(path) }), // no hidden files
     resourceSource(client, { name: "docs" }), // a connected client of the MCP SDK
   ],
 });
 const result = await runToolLoop({
   provider,
-  tools: [listShips, cache.tool],
+  tools: [...tools, cache.tool],
   messages,
   middleware: [maskResults({ keepIterations: Infinity }), processResults({ cacher: cache.cacher })],
 });
@@ -101,5 +106,6 @@ await runToolLoop({ provider: reading, tools: [tool], messages, middleware: [mas
 assert.equal(readIn(reading, 1), "Lines 2 to 2 of 2.\nIt opens on Monday.");
 
 await client.close();
-rmSync(logs, { recursive: true });
+process.chdir(home);
+rmSync(folder, { recursive: true });
 console.log(`The model read 4 parts of 3 long texts. Its largest request had ${Math.max(...sizes)} characters.`);

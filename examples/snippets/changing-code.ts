@@ -9,7 +9,9 @@ import { fileJournal, inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
-const file = join(folder, "ticket-7.jsonl");
+const home = process.cwd();
+process.chdir(folder);
+const file = "ticket-7.jsonl";
 const messages: readonly Message[] = [{ role: "user", content: "Where is my order?" }];
 const control = createLoopControl();
 const lines: string[] = [];
@@ -48,10 +50,12 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
 }
 
 {
-  const log = (line: string): void => void lines.push(line);
+  const console = { error: (line: string) => void lines.push(line) };
+  const { tools = [] } = newCode;
   // #region refused
-  const refusal: unknown = await runToolLoop(newCode).catch((error: unknown) => error);
-  if (isLoopError(refusal, "tools-changed")) log(refusal.message);
+  const options = { provider, tools, messages, runId: "ticket-7", journal: fileJournal("ticket-7.jsonl") };
+  const refusal: unknown = await runToolLoop(options).catch((error: unknown) => error);
+  if (isLoopError(refusal, "tools-changed")) console.error(refusal.message);
   // #endregion refused
   assert.deepEqual([lines.length, lines[0]?.includes("find_order")], [1, true]);
 }
@@ -83,4 +87,5 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
   assert.deepEqual([version, lastVersion], ["2.4.0", "2.5.0"]);
 }
 
+process.chdir(home);
 rmSync(folder, { recursive: true, force: true });

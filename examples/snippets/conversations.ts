@@ -33,11 +33,13 @@ const provider = createMockProvider(({ messages }) => {
   return said.startsWith("Pay") ? toolCall("pay", { amount: 20 }) : text(`You said: ${said}`);
 });
 const directory = mkdtempSync(join(tmpdir(), "chats-"));
+const home = process.cwd();
+process.chdir(directory);
 const shown: string[] = [];
 const show = (part: string): void => void shown.push(part);
 
 // #region create
-const chats = fileConversationStore(directory);
+const chats = fileConversationStore("chats"); // a folder
 const conversation = createConversation({
   id: "chat-17",
   store: chats,
@@ -115,4 +117,5 @@ assert.equal(answers.filter((response) => response.status === 409).length, 1);
 const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });
 for (const { title, run } of checks) await run().catch((error: unknown) => show(`${title}: ${String(error)}`));
 assert.equal(shown.at(-1), "I have paid it.");
+process.chdir(home);
 rmSync(directory, { recursive: true, force: true });

@@ -76,10 +76,11 @@ const answer = DBOS.registerWorkflow(
 
 const briefProvider = createMockProvider(() => text("Yes."));
 const postgres = await startPostgres();
-const databaseUrl = postgres.url;
+process.env["DATABASE_URL"] = postgres.url;
 
 // #region launch
-const worker = await launchWorker({ databaseUrl }); // such as postgresql://user:password@host:5432/app
+const databaseUrl = process.env["DATABASE_URL"] ?? "postgresql://user:password@localhost:5432/app";
+const worker = await launchWorker({ databaseUrl });
 // #endregion launch
 
 async function follow(): Promise<void> {

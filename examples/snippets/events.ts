@@ -21,10 +21,11 @@ const show = (piece: string): void => {
 
 {
   const provider = createMockProvider(script);
+  const process = { stdout: { write: show } };
   // #region listen
   const events = createLoopEvents();
-  events.on("text-delta", ({ text }) => show(text));
-  events.on("tool-end", ({ name, outcome }) => show(`[${name}: ${outcome}] `));
+  events.on("text-delta", ({ text }) => process.stdout.write(text));
+  events.on("tool-end", ({ name, outcome }) => process.stdout.write(`[${name}: ${outcome}] `));
   const result = await runToolLoop({ provider, tools, messages, events });
   // #endregion listen
   assert.equal(result.text, "Found.");

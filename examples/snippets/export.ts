@@ -19,9 +19,10 @@ const findOrder = defineTool({
 });
 const provider = createMockProvider([toolCall("find_order", {}), text("It has shipped.")]);
 const folder = mkdtempSync(join(tmpdir(), "turnwright-export-"));
-const path = join(folder, "run.jsonl");
+const home = process.cwd();
+process.chdir(folder);
+const path = "run.jsonl";
 const tracePath = join(folder, "run.trace.json");
-const markdownPath = join(folder, "run.md");
 const messages = [{ role: "user", content: "Where is my order?" }] as const;
 await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog({ to: path })] });
 
@@ -33,11 +34,11 @@ await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog(
 
 {
   // #region markdown
-  const { runs } = await readRunLog(path);
+  const { runs } = await readRunLog("run.jsonl");
   const pages = runs.map((run) => toMarkdown(run, { reasoning: false, maxChars: 1000 }));
-  await writeFile(markdownPath, pages.join("\n"));
+  await writeFile("run.md", pages.join("\n"));
   // #endregion markdown
-  assert.match(readFileSync(markdownPath, "utf8"), /### Call `find_order`/);
+  assert.match(readFileSync("run.md", "utf8"), /### Call `find_order`/);
 }
 
 {
@@ -52,4 +53,5 @@ await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog(
   );
 }
 
+process.chdir(home);
 rmSync(folder, { recursive: true });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { approve, defer, defineTool } from "turnwright";
+import { defer, defineTool } from "turnwright";
 import { fileConversationStore } from "turnwright/conversation";
 import {
   createRunHost,
@@ -30,23 +30,24 @@ const tools = [
 ];
 const turns = [[text("I pay. "), toolCall("pay", { amount: 20 })], text("Paid.")];
 const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
-const middleware = [approve(() => ({ kind: "ask" as const }))];
 const director = createMockProvider(({ messages }) =>
   messages.some(({ role }) => role === "tool") ? text("Your film is ready.") : toolCall("render", { film: "holiday" }),
 );
 const jobs: object[] = [];
 const renderFarm = { start: async (job: object): Promise<void> => void jobs.push(job) };
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
+const home = process.cwd();
+process.chdir(folder);
 
 // #region endpoints
-const host = createRunHost({ store: fileConversationStore(folder) });
+const host = createRunHost({ store: fileConversationStore("chats") }); // a folder
 
 /** POST /chats/:id */
 async function post(id: string, request: Request): Promise<Response> {
   const { message, answers } = await request.json(); // check here that the user may use this chat
-  const run = { provider, tools, middleware };
+  const run = { provider, tools };
   const answer = answers === undefined ? await host.start(id, { ...run, message }) : await host.resume(id, { ...run, answers });
-  if (answer.kind !== "started") return refuse(answer);
+  if (answer.kind !== "started") return new Response(answer.kind, { status: 409 });
   return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
 }
 
@@ -89,6 +90,7 @@ const reloaded = await get("7", new Request("http://localhost/chats/7")).text();
 assert.deepEqual(idsOf(reloaded), [...idsOf(first), ...idsOf(rest)]);
 assert.deepEqual(await stop("7").json(), { stopped: false });
 assert.equal((await post("7", say({ answers: {} }))).status, 409);
+assert.equal(await refuse({ kind: "closed" }).text(), "The server restarts. Try again.");
 
 // #region render
 const render = defineTool({
@@ -136,4 +138,5 @@ async function shutDown(hosts: readonly RunHost[]): Promise<void> {
   await Promise.all(hosts.map((one) => one.close()));
 }
 await shutDown([host, watched]);
+process.chdir(home);
 rmSync(folder, { recursive: true, force: true });

@@ -20,13 +20,12 @@ import { importTool, importTools } from "turnwright/interop";
 import { z } from "zod";
 
 const messages = [{ role: "user", content: "How is the weather in Oslo?" }] as const;
-const forecast = async (city: string, _options: { signal: AbortSignal | undefined }): Promise<string> => `Rain in ${city}.`;
 
 // #region import
 const weather = tool({
   description: "Weather of a city",
   inputSchema: z.object({ city: z.string() }),
-  execute: ({ city }, { abortSignal }) => forecast(city, { signal: abortSignal }),
+  execute: ({ city }) => `Rain in ${city}.`,
 });
 
 const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("It rains.")]);

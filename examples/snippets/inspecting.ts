@@ -13,11 +13,10 @@ import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "turnwright-inspecting-"));
-const [path, pagePath, otherPath] = ["run.jsonl", "run.html", "rerun.jsonl"].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string,
-];
+const home = process.cwd();
+process.chdir(folder);
+const path = "run.jsonl";
+const otherPath = "rerun.jsonl";
 let sent = 0;
 const tools = [
   defineTool({
@@ -35,8 +34,8 @@ const journal = fileJournal(journalPath);
 await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: path })], runId: "r1", journal });
 
 // #region page
-const log = { name: "run.jsonl", text: readFileSync(path, "utf8") };
-writeFileSync(pagePath, await renderRunPage(log));
+const log = { name: "run.jsonl", text: readFileSync("run.jsonl", "utf8") };
+writeFileSync("run.html", await renderRunPage(log));
 // #endregion page
 
 // #region serve
@@ -67,4 +66,5 @@ server.close();
 assert.ok(result.text === "Done by another model." && sent === 1);
 assert.ok((await readRunLog(otherPath)).runs[0]?.iterations.length === 2);
 
+process.chdir(home);
 rmSync(folder, { recursive: true });

@@ -20,11 +20,14 @@ const tools = [
   }),
 ];
 const provider = createMockProvider([toolCall("order"), text("It is on its way.")]);
-const file = join(folder, "order-12.jsonl");
+const home = process.cwd();
+process.chdir(folder);
+const file = "order-12.jsonl";
 
 {
   // #region file
-  const result = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  const journal = fileJournal("order-12.jsonl");
+  const result = await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
   // #endregion file
   assert.equal(result.text, "It is on its way.");
   const again = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
@@ -40,7 +43,7 @@ const file = join(folder, "order-12.jsonl");
 
 {
   // #region inspect
-  const { status, pendingCalls, messages: said, usage, runId, initialMessages } = await inspectJournal(file);
+  const { status, pendingCalls, messages: said, usage, runId, initialMessages } = await inspectJournal("order-12.jsonl");
   // #endregion inspect
   // #region inspect-go-on
   const known = { runId, messages: initialMessages, journal: fileJournal(file) };
@@ -53,10 +56,10 @@ const file = join(folder, "order-12.jsonl");
 {
   appendFileSync(file, '{"sum":"00');
   const torn: string[] = [];
-  const log = (line: string): void => void torn.push(line);
+  const console = { warn: (line: string) => void torn.push(line) };
   // #region torn
-  const journal = fileJournal(file, {
-    onTornLine: ({ line, bytes }) => log(`Line ${line} was cut off by a crash: ${bytes} bytes of it are removed.`),
+  const journal = fileJournal("order-12.jsonl", {
+    onTornLine: ({ line, bytes }) => console.warn(`Line ${line} was cut off by a crash: ${bytes} bytes of it are removed.`),
   });
   // #endregion torn
   await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
@@ -163,4 +166,5 @@ const file = join(folder, "order-12.jsonl");
   assert.deepEqual(answered, ["completed", "running", "completed"]);
 }
 
+process.chdir(home);
 rmSync(folder, { recursive: true, force: true });

@@ -16,14 +16,13 @@ const provider = createMockProvider([
   text("The invoice is created."),
 ]);
 const messages: readonly Message[] = [{ role: "user", content: "Send an invoice to c1." }];
+// #region deferred
 const searchDocs = defineTool({
   name: "search_docs",
   description: "Searches the docs",
   inputSchema: z.object({}),
   execute: () => [],
 });
-
-// #region deferred
 const createInvoice = defineTool({
   name: "stripe_create_invoice",
   description: "Creates an invoice for a customer.",

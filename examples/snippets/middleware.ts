@@ -20,7 +20,8 @@ const createModel = () =>
 
 {
   const lines: string[] = [];
-  const write = (line: string): void => void lines.push(line);
+  const console = { log: (line: string) => void lines.push(line) };
+  const provider = createModel();
   // #region first
   const checked: Middleware = {
     name: "checked",
@@ -29,11 +30,11 @@ const createModel = () =>
       const { amount } = call.args as { readonly amount: number }; // they fit the schema of the tool
       if (amount > 100) return denyCall(call, "Pay at most 100 USD. Ask the user to pay the rest.");
       const outcome = await next(call);
-      write(`${call.name}: ${outcome.kind}`);
+      console.log(`${call.name}: ${outcome.kind}`);
       return outcome;
     },
   };
-  await runToolLoop({ provider: createModel(), tools, messages, middleware: [checked] });
+  await runToolLoop({ provider, tools, messages, middleware: [checked] });
   // Writes "pay: completed".
   // #endregion first
   assert.deepEqual(lines, ["pay: completed"]);

@@ -12,12 +12,12 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
 
 {
   const lines: string[] = [];
-  const show = (line: string): void => void lines.push(line);
+  const console = { log: (line: string) => void lines.push(line) };
   const provider = createMockProvider([toolCall("search")]);
   // #region hooks
   const hooks: readonly Middleware[] = [
     onIteration((finished, { cumulativeCost, lastToolCalls }) => {
-      show(`${finished}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
+      console.log(`${finished}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
       if (finished === 8) return { abort: true, reason: "Eight iterations are enough." };
     }),
     prepareIteration(({ iteration }) => {

@@ -18,7 +18,8 @@ const provider = createMockProvider(({ messages: said }) =>
     : text("Your film is ready."),
 );
 const jobs: string[] = [];
-const renderFarm = { start: async (film: string, key: string): Promise<void> => void jobs.push(`${film} ${key}`) };
+const fetch = async (_url: string, { headers, body }: { method: string; headers: Record<string, string>; body: string }) =>
+  jobs.push(`${body} ${headers["idempotency-key"]}`);
 
 // #region define
 const askUser = defineTool({
@@ -33,7 +34,8 @@ const render = defineTool({
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
   async execute({ film }, { idempotencyKey }) {
-    await renderFarm.start(film, idempotencyKey);
+    const headers = { "idempotency-key": idempotencyKey };
+    await fetch("https://farm.example.com/films", { method: "POST", headers, body: film });
     return defer(); // the result comes later
   },
 });

@@ -42,10 +42,9 @@ const answer = '{ "next_action": "response" }';
 const play = (): Provider => createMockProvider([text(planned), text(answer), text("Yes: it is high at 14:10.")]);
 
 {
-  const model = play();
+  const provider = play();
   // #region use
-  const provider = withPlanner(model, { maxRounds: 3 });
-  const result = await runToolLoop({ provider, tools, messages });
+  const result = await runToolLoop({ provider: withPlanner(provider, { maxRounds: 3 }), tools, messages });
   // `result.text` is "Yes: it is high at 14:10."
   // #endregion use
   assert.equal(result.text, "Yes: it is high at 14:10.");

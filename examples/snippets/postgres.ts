@@ -56,22 +56,26 @@ const again = {
 assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).text, result.text);
 await removeJournal("call-12");
 assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).status, "error");
-await erase(other, ["chat-1", "chat-2"]);
+await erase(other);
 await countSpending();
 await other.end();
 await postgres.stop();
 
-async function erase(pool: Pool, chatIds: readonly string[]): Promise<void> {
-  const store = postgresConversationStore(pool);
+async function erase(other: Pool): Promise<void> {
+  const store = postgresConversationStore(other);
   const options = { provider: createMockProvider([text("Hello.")]) };
   const chat = createConversation({ id: "chat-1", store, journal: store.journal, options });
   const { runId } = await chat.send("Hi.");
   // #region erase
+  const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+  const chatIds = ["chat-1", "chat-2"]; // of the user
   const host = createRunHost({ store: postgresConversationStore(pool) });
   for (const id of chatIds) await host.remove(id); // also removes conversations of `createConversation`
   // #endregion erase
+  pool.on("error", () => {});
+  await pool.end();
   assert.deepEqual(await chat.messages(), []);
-  assert.deepEqual((await pool.query("SELECT key FROM turnwright.chat_records WHERE run_id = $1", [runId])).rows, []);
+  assert.deepEqual((await other.query("SELECT key FROM turnwright.chat_records WHERE run_id = $1", [runId])).rows, []);
 }
 
 async function countSpending(): Promise<void> {

@@ -10,6 +10,8 @@ import { fileJournal } from "turnwright/journal";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 
 const booked: string[] = [];
+const { log } = console;
+console.log = (line: string) => void booked.push(line);
 const folder = mkdtempSync(join(tmpdir(), "questions-"));
 const file = join(folder, "run.jsonl");
 const messages = [{ role: "user" as const, content: "Book me a room." }];
@@ -25,7 +27,7 @@ const bookRoom = defineTool({
     // Ask first: after each answer, the tool runs again from here.
     const { city } = await ask(context, { question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
     const name = await ask(context, { question: "Which name?" }); // a string
-    booked.push(`${city} for ${name} (${context.idempotencyKey})`); // then act
+    console.log(`Books a room in ${city} for ${name} (${context.idempotencyKey}).`); // then act
     return { city, name };
   },
 });
@@ -53,7 +55,8 @@ const third = await runToolLoop({
   answers: { "call_i0_0#2": { kind: "result", result: "Ann" } },
 });
 assert.equal(third.status, "completed");
-assert.deepEqual(booked, ["Oslo for Ann (trip-7/i0/call/0/book_room)"]);
+assert.deepEqual(booked, ["Books a room in Oslo for Ann (trip-7/i0/call/0/book_room)."]);
+console.log = log;
 
 // #region wait
 const confirm = defineTool({

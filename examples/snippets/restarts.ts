@@ -22,12 +22,13 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
 {
   const provider = createMockProvider([toolCall("read_profile", { user: "ada" }), text("You like tides.")]);
   // #region item
+  const profiles = new Map([["ada", { name: "Ada", likes: ["tides"] }]]); // in your program: a database
   const readProfile = defineTool({
     name: "read_profile",
     description: "Loads the profile of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
-      return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
+      return contextRestart({ type: "context_restart_profile", enhanced_context_item: profiles.get(user) ?? {} });
     },
   });
   const result = await runToolLoop({
@@ -36,8 +37,11 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     messages,
     middleware: [contextRestarts({ items: ["It is night."] })],
   });
-
-  // The call has an ordinary result. Each later request has the added context in its last message.
+  // The call has an ordinary result. Each later request ends with a message of the user that has the context:
+  // Context:
+  // It is night.
+  // {"name":"Ada","likes":["tides"]}
+  // #endregion item
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",
@@ -45,7 +49,6 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     },
     { role: "user", content: 'Context:\nIt is night.\n{"name":"Ada","likes":["tides"]}' },
   ]);
-  // #endregion item
   assert.equal(result.text, "You like tides.");
   assert.deepEqual(result.functionHistory, []);
 }

@@ -35,13 +35,9 @@ function readIn(provider: MockProvider, request: number): string {
 
 {
   const provider = createMockProvider([toolCall("list_ships"), text("Many.")]);
+  const tools = [listShips];
   // #region truncate
-  await runToolLoop({
-    provider,
-    tools: [listShips],
-    messages,
-    middleware: [truncateResults({ maxTokens: 2_000 })],
-  });
+  await runToolLoop({ provider, tools, messages, middleware: [truncateResults({ maxTokens: 2_000 })] });
   // #endregion truncate
   assert.match(readIn(provider, 1), /^1;MS Harbour 1;Bergen\n[^]*\d+ of \d+ bytes left out here[^]*4000;MS Harbour 4000;Bergen$/);
 }

@@ -20,13 +20,15 @@ const provider = createMockProvider(({ messages: sent }) =>
   sent.length === 1 ? toolCall("find_order", { id: "A-1042" }) : text("It has shipped."),
 );
 const folder = mkdtempSync(join(tmpdir(), "turnwright-log-"));
-const path = join(folder, "run.jsonl");
+const home = process.cwd();
+process.chdir(folder);
+const path = "run.jsonl";
 const printed: string[] = [];
 const print = (...values: readonly unknown[]): void => void printed.push(values.join(" "));
 
 {
   // #region write
-  const result = await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: path })] });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: "run.jsonl" })] });
   // #endregion write
   assert.equal(result.text, "It has shipped.");
 }
@@ -58,4 +60,5 @@ const print = (...values: readonly unknown[]): void => void printed.push(values.
   ]);
 }
 
+process.chdir(home);
 rmSync(folder, { recursive: true });

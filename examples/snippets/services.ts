@@ -1,6 +1,9 @@
 // Models of services with OpenAI's API, their prices, and the settings of a run.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI, { AzureOpenAI } from "openai";
@@ -85,18 +88,24 @@ assert.match(JSON.stringify(gemini.requests[0]?.body), /"thinkingLevel":"LOW"/);
 {
   const { fetch, refusals } = strictService("anthropic");
   const provider = anthropicMessages({ client: new Anthropic({ apiKey: "k", fetch }), model: "claude-opus-5" });
-  const photo = Buffer.from([0xff, 0xd8, 0xff, 0xe0]);
-  const bill = Buffer.from("%PDF-1.4");
+  const folder = mkdtempSync(join(tmpdir(), "media-"));
+  writeFileSync(join(folder, "photo.jpg"), Buffer.from([0xff, 0xd8, 0xff, 0xe0]));
+  writeFileSync(join(folder, "bill.pdf"), "%PDF-1.4");
+  const home = process.cwd();
+  process.chdir(folder);
   // #region media
+  const [photo, bill] = [readFileSync("photo.jpg"), readFileSync("bill.pdf")];
   const question: Message = {
     role: "user",
     content: [
       { type: "text", text: "Is this on the bill?" },
-      { type: "image", mediaType: "image/jpeg", data: photo.toString("base64") }, // `photo` and `bill` are Buffers
+      { type: "image", mediaType: "image/jpeg", data: photo.toString("base64") },
       { type: "file", mediaType: "application/pdf", filename: "bill.pdf", data: bill.toString("base64") },
     ],
   };
   const result = await runToolLoop({ provider, messages: [question] });
   // #endregion media
+  process.chdir(home);
+  rmSync(folder, { recursive: true });
   assert.deepEqual([result.text, refusals], ["ok", []]);
 }

@@ -1,6 +1,7 @@
 // The ways to end a run from outside.
 
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   createLoopControl,
@@ -26,14 +27,14 @@ const tools = [
 
 {
   const provider = createMockProvider([[text("Let me see. "), toolCall("crawl")]]);
-  const stopButton = new EventTarget();
-  setTimeout(() => stopButton.dispatchEvent(new Event("click")), 20);
+  const process = new EventEmitter(); // other programs of this process listen to the real signal
+  setTimeout(() => process.emit("SIGINT"), 20);
   // #region control
   const control = createLoopControl();
-  stopButton.addEventListener("click", () => control.stop({ requester: "user 7", note: "changed my mind" }));
+  process.once("SIGINT", () => control.stop({ requester: "user 7", note: "changed my mind" })); // Ctrl+C
 
   const { status, reason, text: said } = await runToolLoop({ provider, tools, messages, control });
-  // If the button is pressed while a tool runs, the status is "stopped-by-user", the text is "Let me see.", and the reason is
+  // If Ctrl+C is pressed while a tool runs, the status is "stopped-by-user", the text is "Let me see.", and the reason is
   // { kind: "stopped", requester: "user 7", note: "changed my mind" }.
   // #endregion control
   assert.equal(status, "stopped-by-user");

@@ -7,10 +7,7 @@ import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "Plan a trip to Bergen." }];
 const inputSchema = z.object({ query: z.string() });
-const fetchPages = async function* (_query: string, _signal: AbortSignal): AsyncGenerator<string> {
-  yield "Tide tables";
-  yield "Harbour";
-};
+const fetch = async (url: string, _init: RequestInit): Promise<Response> => new Response(`A page of ${url}`);
 
 // #region generator
 const search = defineTool({
@@ -19,8 +16,9 @@ const search = defineTool({
   inputSchema: z.object({ query: z.string() }),
   async *execute({ query }, { signal }) {
     const pages: string[] = [];
-    for await (const page of fetchPages(query, signal)) {
-      pages.push(page);
+    for (const site of ["harbours.example.com", "tides.example.com"]) {
+      const response = await fetch(`https://${site}/?q=${query}`, { signal });
+      pages.push(await response.text());
       yield { found: pages.length }; // a preliminary result, for listeners and pages
     }
     return pages; // the result, which the model reads

@@ -24,11 +24,11 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
-  const chat = new EventEmitter();
-  const tools = toolDuring(() => chat.emit("message", "In Celsius, please."));
+  const process = { stdin: new EventEmitter() };
+  const tools = toolDuring(() => process.stdin.emit("data", "In Celsius, please."));
   // #region steer
   const control = createLoopControl();
-  chat.on("message", (said: string) => control.steer(said)); // `chat` is your user interface
+  process.stdin.on("data", (line) => control.steer(String(line))); // or messages from your page
   const result = await runToolLoop({ provider, tools, messages, control });
   // While a tool ran, the user wrote "In Celsius, please." The model read the result of the tool and then this message, and
   // answered "7 degrees Celsius."

@@ -7,12 +7,6 @@ import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "Compare the tides of Bergen and Oslo." }];
-const search = defineTool({
-  name: "search",
-  description: "Finds pages",
-  inputSchema: z.object({ query: z.string() }),
-  execute: ({ query }) => `A page about ${query}`,
-});
 const spent = usage({ inputTokens: 900, outputTokens: 100 });
 const createModel = () =>
   createMockProvider(({ messages: said }) => {
@@ -22,6 +16,12 @@ const createModel = () =>
   });
 
 // #region team
+const search = defineTool({
+  name: "search",
+  description: "Finds pages",
+  inputSchema: z.object({ query: z.string() }),
+  execute: ({ query }) => `A page about ${query}`,
+});
 const team = createTeam({
   lead: { system: "Split the question into tasks. Then compare the reports." },
   members: {

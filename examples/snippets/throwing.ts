@@ -18,15 +18,16 @@ const say = (line: string): void => void said.push(line);
 /** If the run has no answer, shows the reason. */
 async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
+  const console = { log: say };
   // #region unwrap
   try {
     const { text } = unwrap(await runToolLoop({ provider, messages }));
-    say(text);
+    console.log(text);
   } catch (error) {
     if (!isLoopEndedError(error)) throw error; // a LoopError: the call was invalid
     // The error has the complete result: the text, the transcript, the usage and the cost.
-    say(`${error.result.text} [${error.name}]`);
-    if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) say("Try again in a moment.");
+    console.log(`${error.result.text} [${error.name}]`);
+    if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) console.log("Try again in a moment.");
   }
   // #endregion unwrap
 }

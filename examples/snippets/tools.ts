@@ -5,10 +5,8 @@ import { defineTool, FatalToolError, type JsonSchema, preToolText, runToolLoop, 
 import { createMockProvider, createTestClock, runTool, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
-const forecast = async (city: string, _options: { signal: AbortSignal }): Promise<{ city: string; celsius: number }> => ({
-  city,
-  celsius: 7,
-});
+const requests: RequestInit[] = [];
+const fetch = async (_url: string, init: RequestInit): Promise<Response> => (requests.push(init), Response.json({ ok: true }));
 const inbox = { isFull: true };
 const chart = "iVBORw0KGgo=";
 
@@ -18,8 +16,9 @@ const weather = defineTool({
   description: "Current weather of a city",
   inputSchema: z.object({ city: z.string(), unit: z.enum(["C", "F"]).default("C") }),
   timeoutMs: 10_000,
-  async execute({ city }, { signal }) {
-    return forecast(city, { signal });
+  async execute({ city, unit }, { signal }) {
+    const response = await fetch(`https://weather.example.com/${city}?unit=${unit}`, { signal }); // ends with the call
+    return { city, forecast: await response.text() };
   },
 });
 // #endregion define
@@ -123,7 +122,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
 
 const outcome = await runTool(weather, { city: "Oslo" });
 assert(outcome.kind === "completed");
-assert.deepEqual(outcome.data, { city: "Oslo", celsius: 7 });
+assert.deepEqual(outcome.data, { city: "Oslo", forecast: '{"ok":true}' });
 
 const refused = await runTool(weather, { city: 42 });
 assert(refused.kind === "invalid-input");
@@ -157,26 +156,22 @@ interface Remote {
 }
 
 {
-  const keys: string[] = [];
-  const create = async ({ amount }: { amount: number; currency: string }, options: { idempotencyKey: string }) => {
-    keys.push(options.idempotencyKey);
-    return { status: amount > 0 ? "succeeded" : "canceled" };
-  };
-  const stripe = { paymentIntents: { create } };
   // #region once
   const pay = defineTool({
     name: "pay",
     description: "Charges the customer's card",
     inputSchema: z.object({ cents: z.number().int() }),
     replay: "safe", // only because the service recognizes the key
-    async execute({ cents }, { idempotencyKey }) {
-      const { status } = await stripe.paymentIntents.create({ amount: cents, currency: "eur" }, { idempotencyKey });
-      return { status };
+    async execute({ cents }, { signal, idempotencyKey }) {
+      const headers = { "idempotency-key": idempotencyKey };
+      const init = { method: "POST", headers, body: JSON.stringify({ cents }), signal };
+      const { ok } = await fetch("https://payments.example.com/charges", init);
+      return { charged: ok };
     },
   });
   // #endregion once
   assert.deepEqual((await runTool(pay, { cents: 900 })).kind, "completed");
-  assert.equal(keys.length, 1);
+  assert.deepEqual(requests.at(-1)?.headers, { "idempotency-key": "test/i0/tool/0/pay" });
 }
 
 // #region registry
