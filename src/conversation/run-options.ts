@@ -47,25 +47,27 @@ type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
 export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "answers" | "resume">;
 
-const owned: readonly OwnedOption[] = ["messages", "runId", "journal"];
-const ownedUnlessResumed: readonly OwnedOption[] = ["answers", "resume"];
+type ResumeOption = "answers" | "resume";
 
-/** Checks the options before the new message is stored, because `runToolLoop` would check them too late. */
-function checkRun(options: object, resumes: boolean): void {
-  for (const name of resumes ? owned : [...owned, ...ownedUnlessResumed]) {
-    const value: unknown = Reflect.get(options, name);
-    if (value !== undefined) throw invalidOption(name, `omitted because ${reasons[name]}`, value);
-  }
-  checkOptions({ ...options, messages: [{ role: "user", content: "" }] });
-}
-
-const reasons: { readonly [Name in OwnedOption]: string } = {
+/** Why a run's options must not contain an option. */
+const reasons: { readonly [Name in Exclude<OwnedOption, ResumeOption>]: string } = {
   messages: "the conversation provides them",
   runId: "the conversation creates one for each run",
   journal: 'the conversation has the option "journal"',
+};
+const resumeReasons: { readonly [Name in ResumeOption]: string } = {
   answers: 'only "resume" accepts them',
   resume: 'only "resume" accepts it',
 };
+
+/** Checks the options before the new message is stored, because `runToolLoop` would check them too late. */
+function checkRun(options: object, resumes: boolean): void {
+  for (const [name, reason] of Object.entries(resumes ? reasons : { ...reasons, ...resumeReasons })) {
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined) throw invalidOption(name, `omitted because ${reason}`, value);
+  }
+  checkOptions({ ...options, messages: [{ role: "user", content: "" }] });
+}
 
 const groups = ["limits", "timeouts", "session", "modelSettings"] as const;
 

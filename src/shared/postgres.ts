@@ -1,12 +1,11 @@
-import { isRecord } from "./guards.ts";
+import { recordOf, textOf } from "./plain-error.ts";
 
 /**
  * True if Postgres refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). Another
  * attempt would fail too.
  */
 export function isRefusedByPostgres(error: unknown): boolean {
-  const code = isRecord(error) ? error["code"] : undefined;
-  return typeof code === "string" && /^(22|23|42)[0-9A-Z]{3}$/.test(code);
+  return /^(22|23|42)[0-9A-Z]{3}$/.test(textOf(recordOf(error).code));
 }
 
 /**
