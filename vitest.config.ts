@@ -63,6 +63,8 @@ const config: ViteUserConfig = {
     testTimeout: 60_000,
     reporters: ["default", "./scripts/rerun-reporter.ts"],
     maxWorkers: "100%",
+    // Each test makes much that soon is garbage. With more room, Node collects it less often, which saves a tenth of the time.
+    execArgv: ["--min-semi-space-size=16", "--max-semi-space-size=64"],
     // Test files leave nothing behind; loading everything anew for each would take half of the time.
     isolate: false,
     setupFiles: ["test/fail-on-warning.ts", "test/all-edges.ts"],
