@@ -55,7 +55,7 @@ async function startServer(): Promise<Postgres> {
     // Keeps the data after a crash of the server, until `stop`.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
     onLog: (line) => log.push(line),
     onError: (line) => log.push(line),
