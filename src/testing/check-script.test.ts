@@ -42,6 +42,13 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
   });
 
+  it("rejects messages that are separate arguments", () => {
+    const parts = [text("a"), text("b")] as unknown as [MockScript, object];
+    expect(() => createMockProvider(...parts)).toThrow(
+      new TypeError(`${takes} a single part. Write createMockProvider([part]).`),
+    );
+  });
+
   it("rejects unknown options and invalid messages from a function", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);

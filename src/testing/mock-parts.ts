@@ -24,16 +24,16 @@ const optionChecks = { id: is.text, model: is.text, family: is.text, compacts: i
 const makers = 'Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing"';
 
 export function checkScript(script: unknown, options: object): void {
-  checkFields("options", options, optionChecks);
-  if (typeof script === "function") return;
-  if (!Array.isArray(script)) {
+  // Checks the script first: if it is a single message, the options may be another message.
+  if (typeof script !== "function" && !Array.isArray(script)) {
     const got = isPart(script) ? "a single part" : describeValue(script);
     const write = isPart(script) ? "createMockProvider([part])" : 'createMockProvider([text("Hello.")])';
     throw new TypeError(
       `createMockProvider() expects an array of messages or a function (request, index) => message, but got ${got}. Write ${write}.`,
     );
   }
-  for (const [index, message] of script.entries()) checkMockMessage(message, index);
+  checkFields("options", options, optionChecks);
+  if (Array.isArray(script)) for (const [index, message] of script.entries()) checkMockMessage(message, index);
 }
 
 export function checkMockMessage(message: unknown, index: number): asserts message is MockMessage {
