@@ -10,7 +10,11 @@ import { addWatchers } from "../add-watchers.ts";
 
 describe("a run whose log cannot be written", () => {
   const failing: readonly (readonly [what: string, create: (folder: string) => RunLogOptions["to"], message: RegExp])[] = [
-    ["in a missing folder", (folder) => join(folder, "none/run.jsonl"), /ENOENT/],
+    [
+      "in a folder whose path is a file",
+      (folder) => (writeFileSync(join(folder, "a"), ""), join(folder, "a/run.jsonl")),
+      /EEXIST|ENOTDIR/,
+    ],
     ["a folder", (folder) => folder, /EISDIR/],
     [
       "a file that is not a log",
@@ -88,8 +92,8 @@ describe("a run whose log cannot be written", () => {
 
   it("causes a process warning if there is no onError", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
-    await runLogged(optionsFor(0), { to: join(makeFolder(), "none/run.jsonl") });
-    expect(await warned).toMatchObject({ name: "RunLogWarning", message: expect.stringContaining("ENOENT") });
+    await runLogged(optionsFor(0), { to: makeFolder() });
+    expect(await warned).toMatchObject({ name: "RunLogWarning", message: expect.stringContaining("EISDIR") });
   });
 });
 

@@ -1,4 +1,4 @@
-// Journal and cassette files contain the conversation. Other users must not be able to read them or redirect them to another
+// Journals, cassettes and run logs contain the conversation. Other users must not be able to read them or redirect them to another
 // file.
 
 import { execFileSync } from "node:child_process";
@@ -6,6 +6,7 @@ import { chmodSync, existsSync, lchownSync, linkSync, readFileSync, statSync, sy
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
+import { runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, recordTo, text } from "turnwright/testing";
 import { makeFolder } from "./folder.ts";
@@ -19,7 +20,15 @@ const answer = createMockProvider(() => text("Done."));
 const writers: readonly (readonly [name: string, write: (path: string) => Promise<unknown>])[] = [
   ["fileJournal", (path) => runToolLoop({ ...options, provider: answer, journal: fileJournal(path, { fsync: false }) })],
   ["recordTo", async (path) => runToolLoop({ ...options, provider: recordTo(path, answer) })],
+  ["runLog", writeLog],
 ];
+
+/** Runs with a log, and rejects with the error of the log. */
+async function writeLog(path: string): Promise<void> {
+  const errors: unknown[] = [];
+  await runToolLoop({ ...options, provider: answer, middleware: [runLog({ to: path, onError: (error) => errors.push(error) })] });
+  for (const error of errors) throw error;
+}
 
 describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
   it.for(["644", "666", "640", "604"])("removes other users' access to a file with mode %s", async (mode) => {
@@ -54,6 +63,21 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
       expect(readFileSync(target, "utf8")).toBe("");
     },
   );
+
+  it("creates a missing folder for the owner only", async () => {
+    const folder = join(makeFolder(), "deep", "runs");
+    await write(join(folder, "a.jsonl"));
+    expect([statSync(folder).mode & 0o777, existsSync(join(folder, "a.jsonl"))]).toEqual([0o700, true]);
+  });
+
+  it("rejects a file with other hard links, and leaves the file unchanged", async () => {
+    const folder = makeFolder();
+    const path = join(folder, "a.jsonl");
+    writeFileSync(join(folder, "other"), "");
+    linkSync(join(folder, "other"), path);
+    await expect(write(path)).rejects.toThrow("has other hard links");
+    expect(readFileSync(path, "utf8")).toBe("");
+  });
 
   it("rejects a pipe immediately", async () => {
     const path = join(makeFolder(), "pipe");
@@ -93,13 +117,4 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
       true,
     ]);
   });
-});
-
-it.skipIf(!hasUsers)("recordTo rejects a file with other hard links, and leaves the file unchanged", async () => {
-  const folder = makeFolder();
-  const path = join(folder, "a.jsonl");
-  writeFileSync(join(folder, "other"), "as it was");
-  linkSync(join(folder, "other"), path);
-  expect(() => recordTo(path, answer)).toThrow("has other hard links");
-  expect(readFileSync(path, "utf8")).toBe("as it was");
 });

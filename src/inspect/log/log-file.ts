@@ -7,6 +7,7 @@ import {
   fstatSync,
   ftruncateSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readlinkSync,
   readSync,
@@ -15,7 +16,7 @@ import {
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { open } from "node:fs/promises";
-import { followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
+import { openOwnFile } from "../../shared/file-trust.ts";
 import { LoopError } from "../../core/index.ts";
 import { createLogState, learnLine, type LogState } from "./log-lines.ts";
 import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
@@ -30,8 +31,7 @@ export interface LineTarget {
   close(isWhole: boolean): void;
 }
 
-/** Flags for opening a log without following a symbolic link or blocking. Windows has neither flag. */
-const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const opener = { constants, closeSync, fchmodSync, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, dirname, resolve };
 
 interface OpenFile {
   readonly path: string;
@@ -82,20 +82,11 @@ function keep(path: string, found: Found): void {
 }
 
 function openFile(path: string): OpenFile {
-  const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
-  if ("refused" in end) throw refused(path, `${end.refused} is a symbolic link that belongs to another user. Remove the link`);
-  const file = openSync(end.place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
-  try {
-    const facts = fstatSync(file);
-    if (!facts.isFile()) throw refused(path, "it is not a regular file. Choose another path");
-    const mode = tightMode(facts);
-    if (mode !== undefined && !isOwn(facts)) throw refused(path, "it belongs to another user. Use a file that you own");
-    if (mode !== undefined) fchmodSync(file, mode);
-    return { path, file, size: facts.size };
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
+  const file = openOwnFile(path, constants.O_RDWR | constants.O_APPEND, {
+    fs: opener,
+    refuse: (problem) => refused(path, problem),
+  });
+  return { path, file, size: fstatSync(file).size };
 }
 
 function refused(path: string, problem: string): LoopError<"log-damaged"> {

@@ -1,7 +1,7 @@
 // Reads and writes cassettes, in files or in memory. A cassette consists of a first line with the format and provider, and a JSON line for
 // each request and each event of its stream.
 
-import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
+import { openOwnFile } from "../../shared/file-trust.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
 import { isProviderError, type ModelChunk, type Provider, type ProviderError } from "../../core/index.ts";
 import { builtinLoader } from "../../shared/builtin-loader.ts";
@@ -190,10 +190,11 @@ function isCassette(value: unknown): value is Cassette {
 
 /** Creates a cassette in a file. Writes synchronously, so that each chunk is in the file before the run receives it. */
 function fileCassette(path: string): Cassette {
-  const { dirname } = loader()("node:path");
-  const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = loader()("node:fs");
+  const opener = { ...loader()("node:fs"), ...loader()("node:path") };
+  const { closeSync, constants, ftruncateSync, readFileSync, writeFileSync } = opener;
+  const refuse = (problem: string): Error => new Error(`The cassette ${path} cannot be written: ${problem}.`);
   const withFile = (flags: number, use: (file: number) => void): void => {
-    const file = openOwnFile(path, constants.O_WRONLY | constants.O_CREAT | flags);
+    const file = openOwnFile(path, constants.O_WRONLY | flags, { fs: opener, refuse });
     try {
       use(file);
     } finally {
@@ -203,46 +204,8 @@ function fileCassette(path: string): Cassette {
   return {
     read: () => readFileSync(path, "utf8"),
     append: (text) => withFile(constants.O_APPEND, (file) => writeFileSync(file, text)),
-    clear() {
-      mkdirSync(dirname(path), { recursive: true });
-      withFile(0, (file) => ftruncateSync(file));
-    },
+    clear: () => withFile(0, (file) => ftruncateSync(file)),
   };
-}
-
-/** Opens a file that only its owner can read, because recordings may be private. Rejects symbolic links that belong to other users. */
-function openOwnFile(path: string, flags: number): number {
-  const { dirname, resolve } = loader()("node:path");
-  const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = loader()("node:fs");
-  const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
-  if ("refused" in end)
-    throw new Error(
-      `${end.refused} is a symbolic link that belongs to another user. Remove it, or pass the path to the file itself.`,
-    );
-  // Falls back to 0, because Windows has neither of these flags.
-  const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
-  try {
-    const facts = fstatSync(file);
-    if (!facts.isFile()) throw new Error(`${path} is not a regular file. Pass the path to a regular file for the cassette.`);
-    if (facts.nlink > 1)
-      throw new Error(`${path} has other hard links. Remove those links, or remove the file so that it can be created again.`);
-    tighten(facts, (mode) => fchmodSync(file, mode));
-    return file;
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
-}
-
-function tighten(facts: FileFacts, change: (mode: number) => void): void {
-  const mode = tightMode(facts);
-  if (mode === undefined) return;
-  try {
-    change(mode);
-  } catch (error) {
-    // `chmod` fails on a file system without modes, so a failure is accepted for the user's own file.
-    if (!isOwn(facts)) throw error;
-  }
 }
 
 function loader(): typeof process.getBuiltinModule {
