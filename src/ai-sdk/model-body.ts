@@ -31,7 +31,7 @@ import type { MediaForms } from "../shared/adapters/write-media.ts";
 import type { RequestChange } from "../core/types/provider.ts";
 import { findParameters, type IdRule, idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
-import type { ReadableMedia } from "../shared/media-source.ts";
+import { isMediaTypeOf, type ReadableMedia } from "../shared/media-source.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { toWireName } from "../shared/tool-arguments.ts";
 import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
@@ -89,16 +89,11 @@ function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean
   const spellings = [source.text, source.text.toLowerCase()];
   return Object.entries(patterns).some(
     ([key, list]) =>
-      isMediaTypeOf(mediaType, key.toLowerCase()) &&
+      isMediaTypeOf(mediaType, key) &&
       Array.isArray(list) &&
       // Uses `search` because, unlike `test`, it ignores the `lastIndex` of a global or sticky pattern.
       list.some((pattern: unknown) => pattern instanceof RegExp && spellings.some((url) => url.search(pattern) !== -1)),
   );
-}
-
-function isMediaTypeOf(mediaType: string, key: string): boolean {
-  if (key === "*" || key === "*/*") return true;
-  return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
 }
 
 interface ResultPorts {

@@ -203,6 +203,13 @@ function normalizeMediaType(mediaType: string): string {
 
 const texts = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
 
+/** True if a media type fits a pattern such as "image/png", "image/*" or "*". Case does not matter. */
+export function isMediaTypeOf(mediaType: string, pattern: string): boolean {
+  const [type, rule] = [mediaType.toLowerCase(), pattern.toLowerCase()];
+  if (rule === "*" || rule === "*/*") return true;
+  return rule.endsWith("/*") ? type.startsWith(rule.slice(0, -1)) : type === rule;
+}
+
 /** True if files with this media type contain text. */
 export function isTextType(mediaType: string): boolean {
   return texts.test(mediaType);

@@ -4,7 +4,7 @@ import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
 import type { UserPart } from "../core/types/common.ts";
 import type { UserMessage } from "../core/index.ts";
 import { isRecord, type UnknownRecord } from "../shared/guards.ts";
-import { isOnWeb, isVagueType, locateMedia } from "../shared/media-source.ts";
+import { isMediaTypeOf, isOnWeb, isVagueType, locateMedia } from "../shared/media-source.ts";
 import { takeStart } from "../shared/texts.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
@@ -13,7 +13,7 @@ import { sseChecks } from "./sse-lines.ts";
 export interface RequestLimits extends BodyLimits {
   /** The maximum number of text characters in the new message. Default 100,000. */
   readonly maxTextChars?: number | undefined;
-  /** The allowed media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
+  /** The allowed media types of files, such as "application/pdf", "image/*" or "*". Default: PNG, JPEG, GIF, WebP and PDF. */
   readonly allowedMediaTypes?: readonly string[] | undefined;
   /** The maximum number of files in the new message. Default 10. */
   readonly maxFiles?: number | undefined;
@@ -136,16 +136,10 @@ function checkTypes(
 ): void {
   const given = (/^data:([^;,]+)/i.exec(url)?.[1] ?? mediaType).trim();
   const types = isVagueType(given) && recognized === "text/plain" ? [recognized] : [given, recognized];
-  const isAllowed = types.every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
+  const isAllowed = types.every((type) => allowedTypes.some((allowed) => isMediaTypeOf(type, allowed)));
   if (!isAllowed) throw new RequestError(415, "A file in the last message has a media type that is not allowed.");
 }
 
 function toName(filename: unknown): { readonly filename?: string } {
   return typeof filename === "string" && filename !== "" ? { filename: takeStart(filename, maxNameLength) } : {};
-}
-
-function matches(mediaType: string, allowed: string): boolean {
-  const type = mediaType.toLowerCase();
-  const rule = allowed.toLowerCase();
-  return rule.endsWith("/*") ? type.startsWith(rule.slice(0, -1)) : type === rule;
 }

@@ -39,6 +39,10 @@ it("readUIChatRequest: accepts a text file whose type the browser does not know"
   const { message } = await readUIChatRequest(body(user(fileOf("# Notes"))), limits);
   expect(message?.content).toMatchObject([{ type: "file", mediaType: "text/plain", filename: "notes.md" }]);
   await expect(readUIChatRequest(body(user(fileOf("PK\0\x03"))), limits)).rejects.toMatchObject({ status: 415 });
+  for (const any of ["*", "*/*"]) {
+    const all = await readUIChatRequest(body(user(fileOf("PK\0\x03"))), { allowedMediaTypes: [any] });
+    expect(all.message?.content).toMatchObject([{ type: "file", mediaType: "application/octet-stream" }]);
+  }
   await expect(readUIChatRequest(body(user(fileOf("# Notes"))))).rejects.toMatchObject({ status: 415 });
 });
 
