@@ -1,11 +1,11 @@
-import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
 import { findStart } from "../inspect/log/log-file.ts";
+import { writeWhole } from "../journal/named-files.ts";
 import { CliError, messageOf } from "./cli-io.ts";
-import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { pathToFileURL } from "node:url";
 
@@ -129,8 +129,6 @@ export function besideLog(path: string, ending: string): string {
   return join(dirname(path), `${basename(path).replace(/\.jsonl?$/, "")}${ending}`);
 }
 
-const ownerOnly = 0o600;
-
 /**
  * Writes a file that only its owner can read, because a log contains private text. Replaces the file at the path. If the path is a
  * symbolic link, replaces the link, because another user with access to the folder could have created the link.
@@ -139,25 +137,9 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   try {
     // Appends to a device such as /dev/stdout, because it cannot be replaced and may be redirected to a file that contains other text.
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
-    else await replaceFile(path, text);
+    else await writeWhole(path, text);
   } catch (error) {
     throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path.`, 1, { cause: error });
-  }
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = join(dirname(path), `.turnwright-${randomBytes(12).toString("hex")}`);
-  const file = await open(temporary, "wx", ownerOnly);
-  try {
-    try {
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 // Runs one trial: sets up its world, such as a database, runs the case, checks the result and writes the trial's files.
 
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Clock,
@@ -17,6 +17,7 @@ import { type Hooks, isRecord } from "../core/kit.ts";
 import { countThings } from "../inspect/format.ts";
 import { runLog } from "../inspect/log/middleware.ts";
 import { fileJournal } from "../journal/file-journal.ts";
+import { writeWhole } from "../journal/named-files.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
 import { isThenable } from "../shared/guards.ts";
 import { toPlainError } from "../shared/plain-error.ts";
@@ -174,7 +175,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   };
   // Does not store an absolute path, because the folder may be moved or copied into a repository.
   const kept = { ...report, directory: undefined };
-  if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
+  if (directory !== undefined) await writeWhole(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
   return { report, isLasting: judged.isLasting ?? false };
 }
 

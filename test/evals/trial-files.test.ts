@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { runToolLoop } from "turnwright";
 import { defineEvaluation, evaluate } from "turnwright/evals";
@@ -32,6 +32,9 @@ describe("an evaluation's folder", () => {
     );
     goOn();
     expect((await first).cases[0]).toMatchObject({ id: "gone", status: "failed" });
+    const trial = join(directory, "support", "cases", "gone", "1");
+    expect(readdirSync(trial).sort()).toEqual(["model.jsonl", "trial.json"]);
+    if (process.platform !== "win32") expect(statSync(join(trial, "trial.json")).mode & 0o777).toBe(0o600);
     await evaluate(evaluation, { only: ["refund"] });
     expect(readdirSync(join(directory, "support", "cases")).sort()).toEqual(["gone", "refund"]);
     await evaluate(evaluation);
