@@ -15,6 +15,7 @@ import { textOrNone } from "../../shared/plain-error.ts";
 import { isStepCancelled } from "../loop/seam.ts";
 import type { Answer, Middleware, Recorder, RequestDraft, RunFacts, State } from "../types/middleware.ts";
 import { askCaller } from "../../shared/ask-caller.ts";
+import { type ProviderFacts, toProviderFacts } from "../../shared/wrap-provider.ts";
 
 /**
  * Calls `ask` after the calls in each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
@@ -88,7 +89,7 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
         };
         const recorded = await at.step("plan", async () => {
           const rest = await ask();
-          return chosen === undefined ? rest : { ...rest, traits: traitsOf(chosen) };
+          return chosen === undefined ? rest : { ...rest, traits: toProviderFacts(chosen) };
         });
         if (!("traits" in recorded)) return next(applyPlan(request, recorded, request.provider));
         const findChosen = async (): Promise<Provider | undefined> => (await ask(), chosen);
@@ -98,17 +99,11 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   };
 }
 
-type Traits = Omit<Provider, "stream">;
-
-function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput }: Provider): Traits {
-  return { id, model, family, compacts, searchesTools, structuresOutput };
-}
-
 /**
  * Returns a provider that calls `ask` when it opens a stream. A provider cannot be recorded, so an execution that repeats a planned request
  * calls `ask` again.
  */
-function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provider {
+function recall(traits: ProviderFacts, ask: () => Promise<Provider | undefined>): Provider {
   return {
     ...traits,
     async *stream(request, call) {

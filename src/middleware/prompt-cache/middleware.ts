@@ -1,7 +1,7 @@
 // Middleware that watches the prompt cache: reads each request's body, and records how much of it matches the previous one.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
-import { isRecord } from "../../core/kit.ts";
+import { isRecord, wrapProvider } from "../../core/kit.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
 import type { CacheWatcher, StreamCache, StreamWatch } from "./types.ts";
 import {
@@ -28,14 +28,14 @@ export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
       const watcher = createWatcher();
       let watched: Watched | undefined;
       return {
-        provider: (inner) => ({
-          ...traitsOf(inner),
-          stream: (request, call) => {
-            const begun = { watch: watcher.watch(request), spendings: new Spendings(inner) };
-            watched = begun;
-            return begun.spendings.follow(inner.stream(request, withSending(call, begun.watch.sending)));
-          },
-        }),
+        provider: (inner) =>
+          wrapProvider(inner, {
+            stream: (request, call) => {
+              const begun = { watch: watcher.watch(request), spendings: new Spendings(inner) };
+              watched = begun;
+              return begun.spendings.follow(inner.stream(request, withSending(call, begun.watch.sending)));
+            },
+          }),
         async request(request, next, at) {
           watched = undefined;
           const answer = await next(request);
@@ -63,10 +63,6 @@ function checkCache(cache: unknown): void {
   const isRequest = (one: unknown): boolean => isRecord(one) && (one["break"] === undefined || isRecord(one["break"]));
   if (Array.isArray(requests) && requests.every(isRequest)) return;
   throw new LoopError("journal-damaged", { key: "prompt-cache/cache", problem: "has invalid requests" });
-}
-
-function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput }: Provider): Omit<Provider, "stream"> {
-  return { id, model, family, compacts, searchesTools, structuresOutput };
 }
 
 function withSending(call: ModelCall, sending: ModelCall["sending"]): ModelCall {
