@@ -1,6 +1,6 @@
 // Hands a run's usage, cost, summary and agent over to the conversation's next run.
 
-import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
+import { addCost, addUsage, knownCostOf, noUsage } from "../shared/count-usage.ts";
 import { isRecord } from "../core/kit.ts";
 import type { CompactedMessages } from "../core/types/middleware-options.ts";
 import type { Handoff } from "../core/types/tool-outcome.ts";
@@ -85,10 +85,6 @@ export function addReport(before: Handover, run: RunReport): Handover {
 function addCosts(before: Handover, run: RunReport): Pick<Handover, "costUSD" | "knownCostUSD"> {
   const costUSD = addCost(before.costUSD, run.costUSD);
   return costUSD === undefined ? { knownCostUSD: knownCostOf(before) + knownCostOf(run) } : { costUSD };
-}
-
-function knownCostOf({ costUSD, knownCostUSD = 0 }: RunReport): number {
-  return costUSD ?? knownCostUSD;
 }
 
 export function toUsage(handover: Handover, runs: number): ConversationUsage {

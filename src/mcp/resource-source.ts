@@ -1,6 +1,6 @@
 import { checkFields, type Checks, invalidOption, is, isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
 import { countBytes } from "../shared/estimate-tokens.ts";
-import { cutText } from "../shared/texts.ts";
+import { toLine } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
 import { textOrNone, toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -120,10 +120,6 @@ function describeBinary(contents: readonly UnknownRecord[]): string {
   const types = contents.map(({ mimeType }) => toLine(textOf(mimeType), maxTypeLength)).filter((type) => type !== "");
   const listed = [...new Set(types)].slice(0, maxTypes).join(", ");
   return contents.length === 0 ? "" : ` but binary content${listed === "" ? "" : ` (${listed})`}`;
-}
-
-function toLine(text: string, longest: number): string {
-  return cutText(text, longest).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 async function listResources(client: McpResourceClient, accepts: (uri: string) => boolean, signal: AbortSignal): Promise<string> {

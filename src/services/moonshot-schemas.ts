@@ -1,5 +1,6 @@
 import { isRecord, listOf, recordOf } from "../core/kit.ts";
 import type { Json, JsonSchema } from "../core/index.ts";
+import { typeOf } from "../shared/adapters/fit-arguments.ts";
 import { resolveReference } from "../shared/root-schema.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { createConverter, type ToolConverter } from "./tool-schemas.ts";
@@ -130,8 +131,4 @@ function findType(node: UnknownRecord): unknown {
   // Derives the type from the values in `enum`, if they all have one type, or one type and null.
   if (types.size > 0) return types.size === 1 ? [...types][0] : types.size === 2 && types.has("null") ? [...types] : undefined;
   return typeByKeyword.find(([, keywords]) => keywords.some((keyword) => keyword in node))?.[0];
-}
-
-function typeOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }

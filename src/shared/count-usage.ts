@@ -35,6 +35,11 @@ export function addKnown(a: number | undefined, b: number | undefined): number |
   return a === undefined || b === undefined ? (a ?? b) : a + b;
 }
 
+/** Returns the cost, or the known part of it. */
+export function knownCostOf({ costUSD, knownCostUSD = 0 }: Pick<StreamResult, "costUSD" | "knownCostUSD">): number {
+  return costUSD ?? knownCostUSD;
+}
+
 export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
   const costUSD = addCost(sum.costUSD, spent.costUSD);
   const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);

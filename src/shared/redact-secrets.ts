@@ -3,6 +3,7 @@
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import { redacted } from "./edges.ts";
+import { takeStart } from "./texts.ts";
 import type { Json } from "../core/types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
@@ -95,9 +96,9 @@ export function redactSecrets(text: string): string {
  * secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
-  const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
+  const clean = redactSecrets(text.length > 2 * longest ? takeStart(text, endOfWord(text, 2 * longest)) : text);
   if (text.length <= 2 * longest && clean.length <= longest) return clean;
-  return clean.slice(0, longest).replace(/[\ud800-\udbff]$/, "") + ending;
+  return takeStart(clean, longest) + ending;
 }
 
 /**

@@ -11,6 +11,14 @@ export function takeStart(text: string, longest: number): string {
   return text.length > longest ? text.slice(0, longest).replace(/[\ud800-\udbff]$/, "") : text;
 }
 
+/** Writes text from outside on one line of at most `longest` UTF-16 code units. Replaces control characters and invisible ones with spaces. */
+export function toLine(text: string, longest: number): string {
+  // Truncates the text before replacing characters, because it may be very long.
+  const start = takeStart(text, longest * 4);
+  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
+  return cutText(start.length < text.length ? `${line}…` : line, longest);
+}
+
 export function textIn<Field extends string>(
   chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
   field: Field,

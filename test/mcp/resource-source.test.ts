@@ -214,7 +214,7 @@ describe("resourceSource with a hostile server", () => {
     expect(await read(clientOf({}), { id: "x:1", action: "read" })).toBe(
       "failed: This resource has no text but binary content, so it cannot be read here.",
     );
-    expect(await read(clientOf({ resources: [null, 7, {}] }), { id: "resources", action: "read" })).toContain('Resource "" at ');
+    expect(await read(clientOf({ resources: [null, 7, {}] }), { id: "resources", action: "read" })).toContain('Resource "" at');
   });
 
   it("leaves no listener on a call's signal", async () => {

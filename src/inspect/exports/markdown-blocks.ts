@@ -1,6 +1,7 @@
 // Escapes text from models and tools for Markdown, so that a viewer shows it unchanged and does not run or load anything.
 
 import { formatCount, showControls } from "../format.ts";
+import { takeStart } from "../../shared/texts.ts";
 
 const maxNameLength = 200;
 
@@ -10,15 +11,8 @@ function maxRunLength(text: string): number {
   return longest;
 }
 
-/** Cuts a string to at most `maxChars` UTF-16 code units, without splitting a surrogate pair. */
-function cutChars(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));
-  return text.slice(0, isSplit ? maxChars - 1 : maxChars);
-}
-
 export function toCode(text: string): string {
-  const line = showControls(cutChars(text, maxNameLength)).replace(/\s+/g, " ").trim();
+  const line = showControls(takeStart(text, maxNameLength)).replace(/\s+/g, " ").trim();
   if (line === "") return "(empty)";
   const mark = "`".repeat(maxRunLength(line) + 1);
   const space = line.startsWith("`") || line.endsWith("`") ? " " : "";
@@ -38,7 +32,7 @@ interface BlockOptions {
  */
 export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
   const lines = text.replaceAll("\r\n", "\n");
-  const cut = cutChars(lines, maxChars);
+  const cut = takeStart(lines, maxChars);
   const shown = showControls(cut);
   const fence = "`".repeat(Math.max(3, maxRunLength(shown) + 1));
   const block = `${fence}${language}\n${shown}\n${fence}`;

@@ -1,10 +1,10 @@
 // Writes a summary with a model. Sends a long conversation in parts, each together with the summary of the earlier parts.
 
-import { addCost, addUsage } from "../../shared/count-usage.ts";
+import { addCost, addUsage, knownCostOf } from "../../shared/count-usage.ts";
 import { priceAttempts, readAssistantMessage, streamOnce } from "../../core/kit.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
 import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
-import { cutText } from "../../shared/texts.ts";
+import { cutText, takeStart } from "../../shared/texts.ts";
 import type {
   EndReason,
   Message,
@@ -100,7 +100,7 @@ function takePart(text: string, tokens: number): string {
   if (length >= text.length) return text;
   const end = text.lastIndexOf("\n\n", length - 2);
   const cut = end > length / 2 ? end + 2 : length;
-  return text.slice(0, /[\ud800-\udbff]/.test(text[cut - 1] ?? "") && cut > 1 ? cut - 1 : cut);
+  return takeStart(text, cut);
 }
 
 const task = `You summarize a conversation between a user and an assistant that calls tools. The assistant will continue from your summary, without the original messages.
@@ -153,7 +153,7 @@ function findSpent(
   const { pricing, iteration, events } = run;
   const priced = priceAttempts(attempts, iteration, { pricing, events });
   const expectedUSD = priced.lastCostUSD ?? lastCostUSD;
-  const spentUSD = knownCostOf(spending) + priced.costUSD;
+  const spentUSD = knownCostOf(spending ?? {}) + priced.costUSD;
   if (spentUSD + expectedUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };
   const tokens = (spending?.usage?.totalTokens ?? 0) + priced.tokens;
   return run.findSpent(expectedUSD, { tokens, costUSD: spentUSD });
@@ -164,15 +164,11 @@ function addResult({ spending, lastCostUSD }: Spent, result: StreamResult): Spen
   const isFirst = spending === undefined;
   const sum = isFirst ? usage : addKnown(spending.usage, usage);
   const costUSD = isFirst ? result.costUSD : addCost(spending.costUSD, result.costUSD);
-  const known = knownCostOf(spending) + knownCostOf(result);
+  const known = knownCostOf(spending ?? {}) + knownCostOf(result);
   return {
     spending: { usage: sum, costUSD, ...(costUSD === undefined && known > 0 && { knownCostUSD: known }), provider, model },
     lastCostUSD: result.costUSD ?? result.knownCostUSD ?? lastCostUSD,
   };
-}
-
-function knownCostOf({ costUSD, knownCostUSD = 0 }: Pick<Spending, "costUSD" | "knownCostUSD"> = {}): number {
-  return costUSD ?? knownCostUSD;
 }
 
 function addKnown(one: Usage | undefined, other: Usage | undefined): Usage | undefined {

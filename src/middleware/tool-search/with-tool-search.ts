@@ -21,7 +21,7 @@ import {
   toolResult,
   type ToolResult,
 } from "../../core/index.ts";
-import { cutText, takeStart } from "../../shared/texts.ts";
+import { cutText, toLine } from "../../shared/texts.ts";
 import { isFunction } from "../../shared/errors/check-fields.ts";
 import { issue } from "../../shared/argument-schema.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -129,13 +129,6 @@ function split({ prefix, names }: Group): readonly Group[] {
     }
   }
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
-}
-
-function toLine(text: string, longest: number): string {
-  // Truncates the text before replacing characters, because a server's text may be very long.
-  const start = takeStart(text, longest * 4);
-  const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
-  return cutText(start.length < text.length ? `${line}…` : line, longest);
 }
 
 interface IndexedTool {

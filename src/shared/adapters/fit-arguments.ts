@@ -96,7 +96,8 @@ function findUnion({ anyOf, oneOf, nullable }: UnknownRecord): ReadonlySet<unkno
   return found;
 }
 
-function typeOf(value: unknown): string {
+/** Returns the name that JSON Schema gives to the type of a value. An integer is a "number". */
+export function typeOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
