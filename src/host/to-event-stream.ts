@@ -122,6 +122,8 @@ function withoutInternals(event: LoopEvent): object {
   const { error, reason } = rest;
   return {
     ...rest,
+    // The result of a call that did not complete is the message of an error.
+    ...(event.type === "tool-end" && event.outcome !== "completed" && { result: null }),
     ...(isRecord(error) && { error: withoutMessage(error) }),
     ...(isRecord(reason) && isRecord(reason["error"]) && { reason: { ...reason, error: withoutMessage(reason["error"]) } }),
   };

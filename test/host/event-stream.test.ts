@@ -113,6 +113,26 @@ describe("toEventStream", () => {
     expect(await bodyOf(listOf(decided), { includeMetadata: true })).toContain("secret");
   });
 
+  it("sends the error of a tool only with includeMetadata", async () => {
+    const refuse = (): never => {
+      throw new Error("secret");
+    };
+    const run = () =>
+      streamToolLoop({
+        provider: createMockProvider([[toolCall("pay"), toolCall("look")], text("Done.")]),
+        tools: [tool("pay", refuse), tool("look", () => "seen")],
+        messages: [{ role: "user", content: "Go." }],
+      });
+    const sent = await bodyOf(run());
+    expect(sent).not.toContain("secret");
+    const ends = parse(sent).flatMap(({ event, data }) => (event === "tool-end" ? [data] : []));
+    expect(ends).toMatchObject([
+      { name: "pay", outcome: "failed", result: null },
+      { name: "look", outcome: "completed", result: "seen" },
+    ]);
+    expect(await bodyOf(run(), { includeMetadata: true })).toContain("secret");
+  });
+
   it('sends result metadata, "hidden-notice" and "listener-error" only with includeMetadata', async () => {
     const save = tool("save", () => toolResult({ data: "saved", metadata: { key: "secret" } }));
     const run = () =>
