@@ -6,6 +6,8 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { findChromium, noChromium } from "../test/find-chromium.ts";
+import { preparePrograms } from "./prepare-programs.ts";
+import { programLoader } from "./program-loader.ts";
 import { readJson } from "./read-json.ts";
 
 interface Gate {
@@ -68,7 +70,9 @@ const gates: readonly Gate[] = [
 
 function runGate(gate: Gate): Promise<Ended> {
   const startedAt = performance.now();
-  const [program = "", ...parameters] = gate.command.split(" ");
+  // If the programs are compiled, the scripts are too, and start in half of the time.
+  const command = gate.command.replace(/^tsx (?=scripts\/)/, `node --import ${programLoader()} `);
+  const [program = "", ...parameters] = command.split(" ");
   const child = spawn(program, parameters, {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -147,7 +151,12 @@ function chooseGates(wanted: readonly string[]): readonly Gate[] {
 }
 
 rmSync(reports, { recursive: true, force: true });
-for (const { gate, output } of await runGates(chooseGates(process.argv.slice(2)))) {
+const chosen = chooseGates(process.argv.slice(2));
+const needsPrograms = chosen.some(({ name }) => name === "tests" || name === "examples");
+const removePrograms = needsPrograms ? await preparePrograms() : undefined;
+const red = await runGates(chosen);
+removePrograms?.();
+for (const { gate, output } of red) {
   console.error(`\n${gate.name} (${gate.command}) failed:\n\n${output}`);
   process.exitCode = 1;
 }

@@ -2,13 +2,11 @@
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { compilePrograms } from "./compile-programs.ts";
+import { preparePrograms } from "./prepare-programs.ts";
 import { programLoader } from "./program-loader.ts";
 import { reportProblems } from "./report-problems.ts";
 
-// An example shows the page of turnwright/inspect, which is built and not in the repository.
-await import("./build-page.ts");
-const removePrograms = await compilePrograms();
+const removePrograms = await preparePrograms();
 
 /** An example that takes seconds on a quiet machine may take minutes beside other gates. */
 const timeoutMs = 300_000;
