@@ -150,17 +150,10 @@ function isMixed(text: string): boolean {
   return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
 }
 
-const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
-  [/%3A/gi, ":"],
-  [/%2F/gi, "/"],
-  [/%40/gi, "@"],
-  [/%3F/gi, "?"],
-];
-
 /** Redacts the password in a URL. `match` begins with "://" or "%3A%2F%2F". A percent-encoded URL with a password is returned decoded. */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
-  const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
+  const decoded = match.replace(/%(?:3A|2F|40|3F)/gi, decodeURIComponent);
   const clean = redactUrl(decoded);
   return clean === decoded ? match : clean;
 }
