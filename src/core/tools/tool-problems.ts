@@ -1,11 +1,11 @@
 // Explains what is wrong with a tool. These functions are optional: the loop calls them only if the bundle includes them.
 
-import { describeRule, isFunction, isText, isWithin, timeLimit } from "../../shared/errors/check-fields.ts";
+import { is, isFunction, isText, isWithin, table, timeLimit, toCheck, type ValueRule } from "../../shared/errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
 import type { DeferralCause } from "../../shared/edges.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import type { Tool } from "../types/loop-options.ts";
-import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
+import type { ToolDefinition } from "../types/tool.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
 import { describeValue, quote } from "../../shared/texts.ts";
@@ -13,74 +13,41 @@ import { isStandardSchema } from "../../shared/argument-schema.ts";
 import { refuseTool } from "./define-tool.ts";
 import { explainSchema, explainToolSchema } from "./schema-problems.ts";
 
-type Fits = (value: unknown) => boolean;
+/** The rule for each field of a tool. A field that is not `required` may be absent. */
+const rules: { readonly [Field in keyof Tool]-?: ValueRule } = /* @__PURE__ */ table(() => ({
+  name: ['a string of 1 to 64 letters, digits, "_" or "-"', (value) => isText(value) && /^[\w-]{1,64}$/.test(value)],
+  description: is.text,
+  inputSchema: [
+    'a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
+    (value) => isRecord(value) || isFunction(value),
+  ],
+  jsonSchema: ["a JSON Schema", isRecord],
+  execute: is.fn,
+  outputSchema: ['a Standard Schema (fromJsonSchema from "turnwright/json-schema" creates one)', isStandardSchema],
+  sequential: is.flag,
+  timeoutMs: timeLimit,
+  idleTimeoutMs: timeLimit,
+  idempotent: is.flag,
+  retry: [
+    "{ maxAttempts } with a whole number of at least 2",
+    (value) => isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1,
+  ],
+  polls: is.flag,
+  requiresFollowUp: is.flag,
+  eager: is.flag,
+  durable: is.flag,
+  needsApproval: ["true, false or a function", (value) => typeof value === "boolean" || isFunction(value)],
+  replay: ["safe", "never"],
+  origin: is.text,
+  deferred: is.flag,
+  findsTools: is.flag,
+  triggers: ["a string or an array of strings", (value) => [value].flat().every(isText)],
+  releasesResults: is.flag,
+}));
 
-const isFlag: Fits = (value) => typeof value === "boolean";
-const isTimeout: Fits = (value) => isWithin(value, timeLimit);
+const required: ReadonlySet<string> = new Set(["name", "description", "inputSchema"] satisfies (keyof Tool)[]);
 
-/** The check for each trait. An absent trait is always valid. */
-export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
-  sequential: isFlag,
-  timeoutMs: isTimeout,
-  idleTimeoutMs: isTimeout,
-  idempotent: isFlag,
-  retry: (value) =>
-    isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1,
-  polls: isFlag,
-  requiresFollowUp: isFlag,
-  eager: isFlag,
-  durable: isFlag,
-  needsApproval: (value) => isFlag(value) || isFunction(value),
-  replay: (value) => value === "safe" || value === "never",
-  origin: isText,
-  deferred: isFlag,
-  findsTools: isFlag,
-  triggers: (value) => [value].flat().every(isText),
-  releasesResults: isFlag,
-};
-
-const requiredChecks: { readonly [Field in "name" | "description" | "inputSchema"]: Fits } = {
-  name: (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
-  description: isText,
-  inputSchema: (value) => isRecord(value) || isFunction(value),
-};
-
-const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof typeof requiredChecks>]-?: Fits } = {
-  jsonSchema: isRecord,
-  execute: isFunction,
-  outputSchema: isStandardSchema,
-  ...traitChecks,
-};
-
-const time = /* @__PURE__ */ describeRule(timeLimit);
-const flag = "true or false";
-
-const expected: { readonly [Field in keyof Tool]-?: string } = {
-  name: 'a string of 1 to 64 letters, digits, "_" or "-"',
-  description: "a string",
-  inputSchema: 'a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
-  jsonSchema: "a JSON Schema",
-  execute: "a function",
-  outputSchema: 'a Standard Schema (fromJsonSchema from "turnwright/json-schema" creates one)',
-  sequential: flag,
-  timeoutMs: time,
-  idleTimeoutMs: time,
-  idempotent: flag,
-  retry: "{ maxAttempts } with a whole number of at least 2",
-  polls: flag,
-  requiresFollowUp: flag,
-  eager: flag,
-  durable: flag,
-  needsApproval: "true, false or a function",
-  replay: '"safe" or "never"',
-  origin: "a string",
-  deferred: flag,
-  findsTools: flag,
-  triggers: "a string or an array of strings",
-  releasesResults: flag,
-};
-
-const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
+const fieldNames = /* @__PURE__ */ Object.keys(rules) as readonly (keyof Tool)[];
 
 /** Tools that have already been checked, so that `defineTool` and each run's registry do not check the same tool twice. */
 const checked = new WeakSet<object>();
@@ -109,7 +76,7 @@ export function checkDefinition(definition: ToolDefinition): void {
   const { name, inputSchema } = definition;
   for (const trait of checkedTraits) {
     const value: unknown = definition[trait];
-    if (value !== undefined && !traitChecks[trait](value)) throw refuseTool(name, describeField(trait, value));
+    if (value !== undefined && !fits(trait, value)) throw refuseTool(name, describeField(trait, value));
   }
   refuseSchema(name, isRecord(inputSchema) ? explainToolSchema(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`);
 }
@@ -122,7 +89,7 @@ function findShapeProblem(fields: UnknownRecord): string | undefined {
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) return 'needs "idempotent: true" to have "retry"';
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
   if (veto !== undefined) return veto;
-  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(expected, key)) : undefined;
+  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(rules, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
@@ -132,23 +99,18 @@ function findShapeProblem(fields: UnknownRecord): string | undefined {
  */
 function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | undefined {
   const value = fields[field];
-  if (value === undefined) {
-    const word = field in requiredChecks || field === "execute" ? findWordFor(field, fields) : undefined;
-    if (word !== undefined) return `${describeField(field, value)}. Rename ${quote(word)} to ${quote(field)}`;
-    return field in requiredChecks ? describeField(field, value) : undefined;
-  }
-  return checkOf(field)?.(value) === false ? describeField(field, value) : undefined;
+  if (value !== undefined) return fits(field, value) ? undefined : describeField(field, value);
+  const word = required.has(field) || field === "execute" ? findWordFor(field, fields) : undefined;
+  if (word !== undefined) return `${describeField(field, value)}. Rename ${quote(word)} to ${quote(field)}`;
+  return required.has(field) ? describeField(field, value) : undefined;
 }
 
-type Checks = { readonly [name: string]: ((given: unknown) => boolean) | undefined };
-
-function checkOf(field: keyof Tool): Checks[string] {
-  const [required, optional]: readonly [Checks, Checks] = [requiredChecks, optionalChecks];
-  return required[field] ?? optional[field];
+function fits(field: keyof Tool, value: unknown): boolean {
+  return toCheck(rules[field])[1](value);
 }
 
 function describeField(field: keyof Tool, value: unknown): string {
-  return `has an invalid ${quote(field)}: it is ${describeValue(value)}, but must be ${expected[field]}`;
+  return `has an invalid ${quote(field)}: it is ${describeValue(value)}, but must be ${toCheck(rules[field])[0]}`;
 }
 
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
@@ -163,7 +125,7 @@ function excludes(trait: string): string {
 }
 
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
-  return Object.keys(fields).find((word) => !Object.hasOwn(expected, word) && replacementOf(word, [field])?.nearest === field);
+  return Object.keys(fields).find((word) => !Object.hasOwn(rules, word) && replacementOf(word, [field])?.nearest === field);
 }
 
 function didYouMean(field: string): string {

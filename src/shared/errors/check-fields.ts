@@ -46,8 +46,11 @@ export type Check = readonly [
 /** The allowed values, at least two. The first one is the default, if there is a default. */
 export type Choice = readonly [first: string | number, second: string | number, ...others: (string | number)[]];
 
-/** The rule for a field: a check, a number, a choice, a flag's default, or the rules for the fields of an object. */
-export type Rule = Check | NumberRule | Choice | boolean | Fields;
+/** The rule for a value: a check, a number, a choice, or a flag's default. */
+export type ValueRule = Check | NumberRule | Choice | boolean;
+
+/** The rule for a field: the rule for its value, or the rules for the fields of an object. */
+export type Rule = ValueRule | Fields;
 
 /** The rules for an object's fields. The rule for "*" applies to all other names. */
 export interface Fields {
@@ -91,7 +94,7 @@ function isNeeded(rule: Rule | undefined): boolean {
   return Array.isArray(rule) && rule[3] === true;
 }
 
-function toCheck(rule: Exclude<Rule, Fields>): Check {
+export function toCheck(rule: ValueRule): Check {
   if (typeof rule === "boolean") return is.flag;
   if ("min" in rule) return [edges.describeRule?.(rule) ?? "another number", (value) => isWithin(value, rule)];
   if (isFunction(rule[1])) return rule as Check;
