@@ -84,7 +84,7 @@ export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountI
 export { approve } from "./middleware/approve.ts";
 export { contextRestarts } from "./middleware/context-restarts.ts";
 export { deferTools } from "./middleware/deferred-tools.ts";
-export { eagerTools } from "./middleware/eager-tools.ts";
+export { eagerTools } from "./loop/eager-tools.ts";
 export { detectLoops } from "./middleware/detect-loops.ts";
 export { limitIdenticalCalls } from "./middleware/identical-calls.ts";
 export { finalAnswer } from "./middleware/final-answer.ts";

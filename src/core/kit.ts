@@ -5,6 +5,7 @@ export { CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
+export { beginCall, useCall } from "./loop/early-calls.ts";
 export { denyCall, endWith } from "./loop/seam.ts";
 export { streamOnce } from "./loop/stream-once.ts";
 export { detectContextRestart } from "./loop/context-restart.ts";

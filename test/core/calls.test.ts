@@ -148,7 +148,8 @@ describe("a tool that changes while its run is suspended", () => {
     const yes = { kind: "approve" } as const;
     const second = await run({ ...changed, answers: { call_i0_0: yes } });
     const facts = { tool: { description: "new" } };
-    expect(waitsOf(second)).toMatchObject([{ id: "call_i0_0~2", facts, earlier: { tool: { description: "old" } } }]);
+    const toolChanges = [{ toolName: "pay", kind: "description-changed" }];
+    expect(waitsOf(second)).toMatchObject([{ id: "call_i0_0~2", facts, toolChanges }]);
     expect((await run({ ...changed, answers: { call_i0_0: yes } })).status).toBe("suspended");
     expect([(await run({ ...changed, answers: { "call_i0_0~2": yes } })).text, ran]).toEqual(["Done.", ["new"]]);
     // A call that has run is not asked about again.

@@ -9,7 +9,7 @@ import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 import type { SeamOptions } from "../../src/core/loop/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
-import { eagerTools } from "../../src/core/middleware/eager-tools.ts";
+import { eagerTools } from "../../src/core/loop/eager-tools.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import { type Journal, runNested, type ToolContext } from "turnwright";
 import type { Middleware, Wait } from "../../src/core/types/middleware.ts";

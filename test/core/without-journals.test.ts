@@ -123,6 +123,7 @@ describe("a bundle of runToolLoop", () => {
     ["reads journals", "memoryJournal", "./journal/memory-journal.ts", "journal-mismatch"],
     ["decides about calls", "memoryJournal", "./journal/memory-journal.ts", "returned no valid decision"],
     ["decides about calls", "approve", "./middleware/approve.ts", "returned no valid decision"],
+    ["runs calls while their message streams", "eagerTools", "./loop/eager-tools.ts", "isEarly: true"],
     ["starts nested runs", "runNested", "./loop/nested/run-nested.ts", "cannot start a nested run"],
     ["starts nested runs", "defineAgentTool", "./loop/nested/define-agent-tool.ts", "cannot start a nested run"],
   ])("contains the code that %s only with %s", async (...[, name, file, text]) => {

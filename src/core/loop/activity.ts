@@ -5,7 +5,6 @@ import type { UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { whenParked } from "./journals.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
-import type { Past } from "./past.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Ending, Outcome, Wait } from "../types/middleware.ts";
@@ -93,7 +92,7 @@ export class Activity {
   isHeld = false;
   /** True while the tool's code is running. */
   isInTool = false;
-  /** True if the newest step was new in this execution, false if it was replayed. Undefined before the first step. */
+  /** True if the newest step was new in this execution, false if it was replayed. Undefined before the first step, and without a journal. */
   isLive: boolean | undefined;
   /** True once the tool has begun. A call that then waits counts as a call that may have had effects. */
   hasBegun = false;
@@ -130,23 +129,7 @@ export class Activity {
 
   /** Records an effect under a full key, including the prefix. */
   record<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
-    const { past } = this.run.root;
-    if (past !== undefined) return this.#recordOrReplay(past, key, body);
-    this.isLive = true;
-    return this.run.record<T>(key, body, this.journal);
-  }
-
-  async #recordOrReplay<T>(past: Past, key: string, body: () => T | PromiseLike<T>): Promise<T> {
-    let isLive = false;
-    const live = (): T | PromiseLike<T> => {
-      this.isLive = isLive = true;
-      past.endReplay();
-      return body();
-    };
-    const value = await this.run.record<T>(key, live, this.journal);
-    if (!isLive) past.noteReplayed();
-    this.isLive = isLive;
-    return value;
+    return this.run.record<T>(key, body, this);
   }
 
   /** True while the activity repeats what happened in an earlier execution. */

@@ -17,6 +17,11 @@ export interface Recalled {
   readonly wasAsked: boolean;
 }
 
+/** The run or the activity that records a step. */
+export interface Recording {
+  readonly journal: Journal;
+}
+
 /** A middleware's decision about an ending. */
 export type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
 
@@ -59,9 +64,7 @@ export interface Past {
   /** Throws if the run must not continue because the journal failed or an answer was refused. */
   check(): void;
   /** Records a step. */
-  record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T>;
-  /** Called when an effect from an earlier execution was replayed. */
-  noteReplayed(): void;
+  record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): Promise<T>;
   /** Called before the first new effect, or before the run ends. */
   endReplay(): void;
   /** Returns the next step. The recorded run may have continued even if this execution would end it. */

@@ -57,7 +57,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   if (ends !== outcome.ends) outcome = { ...outcome, ends };
   barAfter(activity, outcome);
   const end = findChange(activity, outcome);
-  if (end !== undefined) await run.step<EndRecord>(`${activity.place}/ended`, () => end, activity.journal);
+  if (end !== undefined) await run.step<EndRecord>(`${activity.place}/ended`, () => end, { journal: activity.journal });
   activity.end(outcome);
   return outcome;
 }

@@ -2,7 +2,7 @@
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
-import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { NestedSpending, ToolOutcome } from "../types/tool-outcome.ts";
 import { priceAttempts } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "./stream-once.ts";
@@ -10,15 +10,15 @@ import { createAdvice, prepareCall } from "./prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isSameJson } from "../../shared/json.ts";
 import { blame, chainHooks, endingOfFailure } from "./hooks.ts";
-import type { Journal } from "../types/journal.ts";
-import { performCall, sendEnd, sendStart } from "./perform-call.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
 import { HookRecorder } from "./recorder.ts";
 import { Activity } from "./activity.ts";
+import type { PlaceInRun } from "./early-calls.ts";
 import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
-import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
-import { callPlace, placeOf, stepOf } from "./journals.ts";
+import type { Answer, Ending, Next, RequestDraft, MessageWatch } from "../types/middleware.ts";
+import { placeOf, stepOf } from "./journals.ts";
+import { insideKey } from "../tools/inside-call.ts";
 import { byName } from "../tools/registry.ts";
 import { readTools, withShown } from "./shown-tools.ts";
 import { applyAnswer, waitFor } from "./state.ts";
@@ -187,16 +187,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
 /** Returns the functions that hooks use to watch a message as it streams. `isRecorded` is true if the message is replayed. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
   let failed: Error | undefined;
-  const at: StreamRecorder = {
-    begin: (call, journalAt) => beginCall(run, call, { journalAt, isRecorded }),
-    use: (call, begun) => {
-      run.begun.set(call.callId, begun);
-      const { outcome } = begun;
-      if (isRecorded || outcome === undefined || begun.call.callId === call.callId) return;
-      sendStart(run, call, false);
-      sendEnd(run, { ...outcome, call }, false);
-    },
-  };
+  const at: PlaceInRun = { [insideKey]: { run }, isRecorded };
   const each = (ask: (watch: MessageWatch) => unknown): Promise<readonly unknown[]> =>
     Promise.all(
       watches.map(async ({ name, watch }) => {
@@ -226,31 +217,6 @@ function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Require
       if (failed !== undefined) throw failed;
     },
   };
-}
-
-interface Beginning {
-  readonly journalAt: (place: string, outer: Journal) => Journal;
-  readonly isRecorded: boolean;
-}
-
-/** Runs a call while its message is still streaming. */
-async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
-  if (!isRecorded) {
-    // Calls do not begin early if `maxToolCalls` is set, because a later call must not use up the quota left for an earlier one.
-    if (run.meter.toolCallsLeft !== none) return undefined;
-    const ready = await prepareCall(call, run);
-    if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
-  }
-  const index = run.places.get(call.callId) ?? -1;
-  const place = callPlace(run.state, index, call.name);
-  const journal = journalAt(run.prefix + place, run.journal);
-  const activity = new Activity(run, { place, path: call.callId, journal, call, index, isEarly: true });
-  activity.takeTurn = () => {
-    run.control?.startToolChain();
-    return undefined;
-  };
-  const end = await activity.settle(performCall(activity, call));
-  return { call, outcome: "value" in end ? end.value : undefined, journal, spent: activity.spent };
 }
 
 /**

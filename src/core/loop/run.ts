@@ -30,7 +30,7 @@ import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
-import type { Past } from "./past.ts";
+import type { Past, Recording } from "./past.ts";
 import type {
   BegunCall,
   EndedCall,
@@ -227,14 +227,15 @@ export class Run {
   }
 
   /** Records an effect of this run. */
-  step<T>(key: string, body: () => T | PromiseLike<T>, journal?: Journal): T | PromiseLike<T> {
-    return this.record(this.prefix + key, body, journal);
+  step<T>(key: string, body: () => T | PromiseLike<T>, by: Recording = this): T | PromiseLike<T> {
+    return this.record(this.prefix + key, body, by);
   }
 
   /** Like `step`, but with a full key, including the prefix. */
-  record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): T | PromiseLike<T> {
+  record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): T | PromiseLike<T> {
     const { past } = this;
-    const made = past === undefined ? journal.step(key, body) : past.record(key, body, journal);
+    const { journal } = by;
+    const made = past === undefined ? journal.step(key, body) : past.record(key, body, by);
     return isThenable(made) ? this.#count(made, journal) : made;
   }
 

@@ -102,14 +102,9 @@ function clearIteration(state: State): void {
 
 /** Returns the messages of a run that is no longer waiting. */
 export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
-  const last = messages.at(-1);
-  if (last?.role !== "tool") return messages;
-  const open = new Map(lastBatch.filter((one) => one.waits.length > 0).map(({ call, outcome }) => [call.callId, outcome]));
-  const results = last.results.map((part): ToolResultPart => {
-    const outcome = open.get(part.callId);
-    return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
-  });
-  return [...messages.slice(0, -1), seal({ ...last, results })];
+  if (lastBatch.every(({ waits }) => waits.length === 0)) return messages;
+  const results = lastBatch.filter(({ call }) => isNamed(call)).map((one) => toResultPart({ ...one, waits: [] }));
+  return [...messages.slice(0, -1), seal({ role: "tool", results })];
 }
 
 /** Applies an answer to the state. `spent` is the usage of nested runs that middleware started around the request. */

@@ -7,7 +7,7 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { checkStepRecord } from "../loop/check-record.ts";
 import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "../loop/perform-call.ts";
 import { ReplayJournal } from "../loop/replay/replay-journal.ts";
-import type { EagerOutcome } from "../middleware/eager-tools.ts";
+import type { EagerOutcome } from "../loop/eager-tools.ts";
 import { callPlace } from "../loop/journals.ts";
 import { nest } from "../loop/nested/run-nested.ts";
 import type { ReadRun } from "../loop/read-run.ts";

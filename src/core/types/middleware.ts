@@ -6,7 +6,7 @@ import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
-import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
+import type { NestedSpending, ShownTool, ToolChange, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopLimits, RunOptions, Tool, ToolContext, ToolRegistry } from "./loop-options.ts";
 import type { FinalAnswerReserve } from "./middleware-options.ts";
 import type { Journal } from "./journal.ts";
@@ -30,10 +30,8 @@ export interface Wait {
   readonly schema?: JsonSchema | undefined;
   /** True if a web page may send the answer. Unused for approvals and results, because their calls say whether a page may answer. */
   readonly fromPage?: true | undefined;
-  /** The facts shown last time, if the wait was opened again. */
-  readonly earlier?: Json | undefined;
-  /** The tool shown last time, if the wait was opened again. */
-  readonly earlierTool?: ShownTool | undefined;
+  /** How the tool has changed since the wait was first opened. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
 /** The call that a wait is about. An answer is valid only for these arguments and this tool. */
@@ -197,7 +195,7 @@ export interface Hooks {
    * Watches the message that a request streams. Called inside the request's recorded step, or, in a replay, with its record. The watch's
    * functions must therefore not record steps. An error ends the run.
    */
-  stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
+  stream?(request: RequestDraft, at: StreamPlace): MessageWatch | undefined;
   /**
    * Called around each call. Calls run in parallel, so do not collect state here: read the outcomes in `request`, from
    * `at.state.lastBatch`.
@@ -280,18 +278,10 @@ export interface MessageWatch {
   recorded?(answer: Answer): Promise<void>;
 }
 
-/** Begins calls while their message streams. */
-export interface StreamRecorder {
-  /**
-   * Runs a call now, through all middleware. `journalAt` returns the journal for its steps, whose keys begin with `place`. `outer` is the
-   * journal of the run: it must not receive steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
-   */
-  begin(call: ToolCall, journalAt: (place: string, outer: Journal) => Journal): Promise<BegunCall | undefined>;
-  /**
-   * Uses a result from `begin` for a call in the message. If the result came from a different but equal call, sends the events for this
-   * call.
-   */
-  use(call: ToolCall, begun: BegunCall): void;
+/** The place of a streaming message, in which `beginCall` and `useCall` begin calls. */
+export interface StreamPlace {
+  /** True if the message is replayed. */
+  readonly isRecorded: boolean;
 }
 
 /** A call that began while its message was streaming. */

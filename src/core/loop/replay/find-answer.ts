@@ -14,7 +14,7 @@ import { type AskedWait, waitKey } from "../journals.ts";
 import type { OpenedWait } from "../past-calls.ts";
 import { toWaitingCall } from "../waiting-calls.ts";
 import { type Answers, passDenial, resultChecker } from "./answers.ts";
-import { toWaitId } from "./read-waits.ts";
+import { changesSince, toWaitId } from "./read-waits.ts";
 
 /** The run whose waits are answered. */
 export interface AnsweredRun {
@@ -45,7 +45,7 @@ export async function findAnswer<Answer>(
   const { journal } = activity;
   const { wait, options } = asking;
   const { id, ...shown } = wait;
-  let earlier: Pick<Wait, "earlier" | "earlierTool"> = {};
+  let before: AskedWait | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const key = waitKey(id, attempt);
     const asked = await activity.record<AskedWait>(`${key}/asked`, () => shown);
@@ -54,11 +54,12 @@ export async function findAnswer<Answer>(
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
     // If the call has ended, does not request a decision again, even if the facts behind the decision have changed.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
-      earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
+      before = asked;
       if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));
       continue;
     }
-    const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId(id, attempt), ...earlier };
+    const toolChanges = before && changesSince(before, shown);
+    const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId(id, attempt), toolChanges };
     if (recorded !== undefined) {
       activity.isLive = false;
       options.answered?.(opened.id);

@@ -1,7 +1,9 @@
 // Reads what a call, a request or the end of a run is waiting for.
 
 import type { Json } from "../../types/common.ts";
-import type { Wait } from "../../types/middleware.ts";
+import type { Wait, WaitingSubject } from "../../types/middleware.ts";
+import type { ToolChange } from "../../types/tool-outcome.ts";
+import { findToolChanges } from "../../tools/registry.ts";
 import { type AskedWait, waitKey } from "../journals.ts";
 
 type Read = (key: string) => Promise<unknown>;
@@ -18,6 +20,13 @@ export interface RecordedWait extends Wait {
  */
 export function toWaitId(id: string, attempt: number): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
+}
+
+/** Returns how the tool of a wait has changed since the wait was opened before. The facts of approvals and results describe the tool. */
+export function changesSince(before: AskedWait, now: AskedWait): readonly ToolChange[] {
+  const isInFacts = now.what === "approval" || now.what === "result";
+  const [was, shown] = [before, now].map(({ facts, call }) => (isInFacts ? (facts as unknown as WaitingSubject) : call));
+  return was?.tool === undefined ? [] : findToolChanges(shown?.name ?? "", was.tool, shown?.tool);
 }
 
 /** Returns, in order, the newest attempt of each wait whose id begins with `path`, the full path of whatever is waiting. */
@@ -40,7 +49,7 @@ export async function readAttempts(read: Read, id: string): Promise<readonly Rec
     const { what, facts, until, call, schema, fromPage } = asked;
     const answer = (await read(`${key}/answer`)) as RecordedWait["answer"];
     const before = attempts.at(-1);
-    const earlier = before && { earlier: before.facts, earlierTool: before.call?.tool };
-    attempts.push({ id: toWaitId(id, attempt), key, what, facts, until, call, schema, fromPage, answer, ...earlier });
+    const toolChanges = before && changesSince(before, asked);
+    attempts.push({ id: toWaitId(id, attempt), key, what, facts, until, call, schema, fromPage, answer, toolChanges });
   }
 }

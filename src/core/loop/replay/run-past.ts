@@ -1,7 +1,6 @@
 // Implements `Past`: the records of earlier executions, and whether this execution may make new steps.
 
 import type { Answer, EarlierCall, Ending, Look, Outcome } from "../../types/middleware.ts";
-import type { Journal } from "../../types/journal.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { WaitOptions } from "../../types/wait.ts";
 import { endingOfReason, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
@@ -9,11 +8,11 @@ import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { partsOf } from "../call-drafts.ts";
 import { isUnfinished } from "../../../shared/judge-finish.ts";
 import { freezeDeep } from "../../../shared/json.ts";
-import { type Activity, Parked } from "../activity.ts";
+import { Activity, Parked } from "../activity.ts";
 import { compareMiddleware, JournalFailure } from "../hooks.ts";
 import { type FirstRecord, isReplay, callPlace, nextKeyOf, placeOf, stepOf } from "../journals.ts";
 import { findLimit, type Looking, type NextStep } from "../next-step.ts";
-import type { AskedEnd, NewEnd, Recalled } from "../past.ts";
+import type { AskedEnd, NewEnd, Recalled, Recording } from "../past.ts";
 import type { CallPast, OpenedWait } from "../past-calls.ts";
 import { keyOf } from "../recorder.ts";
 import { sendIterationStart } from "../run-iteration.ts";
@@ -129,16 +128,28 @@ export class RunPast implements AnsweredRun, CallPast {
     if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
   }
 
-  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T> {
+  async record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): Promise<T> {
     const { refusal } = this.shared;
     // After a refused answer, nothing more may be recorded, not even the failure that the refusal causes in a tool.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
+    const { past } = this.run.root;
+    const activity = by instanceof Activity ? by : undefined;
+    let isLive = false;
     const live = (): T | PromiseLike<T> => {
+      isLive = true;
       this.noteLive();
+      if (activity !== undefined) {
+        activity.isLive = true;
+        past?.endReplay();
+      }
       return body();
     };
     try {
-      return await journal.step(key, live);
+      const value = await by.journal.step(key, live);
+      if (activity === undefined) return value;
+      activity.isLive = isLive;
+      if (!isLive && past instanceof RunPast) past.#noteReplayed();
+      return value;
     } catch (error) {
       throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
     }
@@ -152,7 +163,7 @@ export class RunPast implements AnsweredRun, CallPast {
     run.startWallClock();
   }
 
-  noteReplayed(): void {
+  #noteReplayed(): void {
     if (this.isReplayed) this.#hasReplayed = true;
   }
 

@@ -6,8 +6,9 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
 import { isThenable } from "../../shared/guards.ts";
 import { stableJson } from "../../shared/json.ts";
-import { isBarring } from "../loop/seam.ts";
-import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
+import { beginCall, useCall } from "./early-calls.ts";
+import { isBarring } from "./seam.ts";
+import type { Answer, BegunCall, Middleware, RequestDraft, StreamPlace, MessageWatch } from "../types/middleware.ts";
 
 /** The outcome of a call that ran while its message streamed, with its steps. */
 export type EagerOutcome = ToolOutcome & { readonly steps?: Steps };
@@ -40,7 +41,7 @@ interface StartedCall {
 
 /** The calls that started during one stream. */
 class EagerCalls implements MessageWatch {
-  readonly #at: StreamRecorder;
+  readonly #at: StreamPlace;
   readonly #concurrency: number;
   readonly #eager: ReadonlySet<string>;
   readonly #started: StartedCall[] = [];
@@ -50,7 +51,7 @@ class EagerCalls implements MessageWatch {
   readonly #unclaimed = new Map<string, StartedCall[]>();
   #running = 0;
 
-  constructor({ tools, findableTools = [] }: RequestDraft, at: StreamRecorder, concurrency: number) {
+  constructor({ tools, findableTools = [] }: RequestDraft, at: StreamPlace, concurrency: number) {
     this.#at = at;
     this.#concurrency = concurrency;
     this.#eager = new Set([...tools, ...findableTools].filter(mayBegin).map(({ name }) => name));
@@ -115,7 +116,7 @@ class EagerCalls implements MessageWatch {
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;
       left.delete(started);
-      this.#at.use(call, begun);
+      useCall(this.#at, call, begun);
       eagerOutcomes.push(toOutcome(call, begun, started.kept));
     }
     const eagerSpent = [...left].flatMap(([{ kept }, begun]) => toOutcome(begun.call, begun, kept).nested ?? []);
@@ -125,7 +126,7 @@ class EagerCalls implements MessageWatch {
   async recorded({ eagerOutcomes = [] }: Answer): Promise<void> {
     for (const { call, steps } of eagerOutcomes as readonly EagerOutcome[]) {
       const begun = await new KeptSteps(steps).begin(this.#at, call);
-      if (begun !== undefined) this.#at.use(call, begun);
+      if (begun !== undefined) useCall(this.#at, call, begun);
     }
   }
 }
@@ -155,8 +156,8 @@ class KeptSteps {
   }
 
   /** Runs a call. Resolves to undefined if the call had no effect. */
-  async begin(at: StreamRecorder, call: ToolCall): Promise<BegunCall | undefined> {
-    const begun = await at.begin(call, (place, outer) => this.#toJournal(place, outer));
+  async begin(at: StreamPlace, call: ToolCall): Promise<BegunCall | undefined> {
+    const begun = await beginCall(at, call, (place, outer) => this.#toJournal(place, outer));
     this.#isOpen = false;
     return begun?.outcome === undefined && this.#steps.size === 0 ? undefined : begun;
   }
