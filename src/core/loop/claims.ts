@@ -1,4 +1,4 @@
-// Reserves an id, a journal and a control for a single run, and follows the signals that can cancel it.
+// Reserves an id and a control for a single run, and follows the signals that can cancel it.
 
 import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";
@@ -6,7 +6,6 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { claims, type ControlClaim } from "./ports.ts";
 
 const liveRunIds = new Set<string>();
-const liveJournals = new WeakSet<object>();
 
 interface Claims {
   readonly control: ControlClaim | undefined;
@@ -16,7 +15,6 @@ interface Claims {
 interface Claiming {
   readonly options: {
     readonly control?: LoopControl | undefined;
-    readonly journal?: object | undefined;
     readonly signal?: AbortSignal | undefined;
   };
   readonly runId: string;
@@ -29,9 +27,8 @@ interface NestedIn {
 }
 
 export function claimRun({ options, runId, scope, limits }: Claiming, nesting: NestedIn | undefined): Claims {
-  const { control, journal } = options;
+  const { control } = options;
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
-  if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
   const claim = control === undefined ? undefined : claims.get(control);
   if (control !== undefined && claim === undefined) {
     const expected = "a control from createLoopControl";
@@ -40,12 +37,10 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
   const held = claim?.(scope, limits.maxInterrupts);
   scope.follow(options.signal, nesting?.signal);
   liveRunIds.add(runId);
-  if (journal !== undefined) liveJournals.add(journal);
   return {
     control: held,
     release: () => {
       liveRunIds.delete(runId);
-      if (journal !== undefined) liveJournals.delete(journal);
       held?.release();
     },
   };

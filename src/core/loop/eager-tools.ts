@@ -4,9 +4,9 @@ import type { Journal } from "../types/journal.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
-import { isThenable } from "../../shared/guards.ts";
 import { stableJson } from "../../shared/json.ts";
 import { beginCall, useCall } from "./early-calls.ts";
+import { recordSteps } from "./journals.ts";
 import { isBarring } from "./seam.ts";
 import type { Answer, BegunCall, Middleware, RequestDraft, StreamPlace, MessageWatch } from "../types/middleware.ts";
 
@@ -169,21 +169,12 @@ class KeptSteps {
   }
 
   #toJournal(place: string, outer: Journal): Journal {
-    const steps = this.#steps;
-    const find = (key: string): unknown => (key.startsWith(place) ? steps.get(key.slice(place.length)) : undefined);
-    const keep = <T>(key: string, value: T): T => {
-      steps.set(key.slice(place.length), value);
-      return value;
-    };
+    const own = recordSteps(this.#steps);
+    const toOwn = (key: string): string => (key.startsWith(place) ? key.slice(place.length) : key);
     return {
-      read: (key) => find(key) ?? (this.#isOpen ? undefined : outer.read(key)),
-      step: <T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> => {
-        const found = find(key);
-        if (found !== undefined) return found as T;
-        if (!this.#isOpen) return outer.step(key, body);
-        const value = body();
-        return isThenable(value) ? value.then((made) => keep(key, made)) : keep(key, value);
-      },
+      read: (key) => own.read(toOwn(key)) ?? (this.#isOpen ? undefined : outer.read(key)),
+      step: (key, body) =>
+        this.#isOpen || own.read(toOwn(key)) !== undefined ? own.step(toOwn(key), body) : outer.step(key, body),
     };
   }
 }

@@ -23,35 +23,39 @@ import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { isExactData, isOutsideResult } from "../../shared/to-outcome.ts";
 import { isEmitter, isRecord } from "../../shared/guards.ts";
 import { isPlainData } from "../../shared/json.ts";
-import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";
+import { limitDefaults, type LimitName, timeoutDefaults } from "./limits.ts";
 
 /** The rule for a number that has a default. */
 type Limit = NumberRule & { readonly fallback: number };
 
-export const limitRules: { readonly [Name in LimitName]: Limit } = /* @__PURE__ */ table(() => ({
-  maxIterations: { min: 1, fallback: limitDefaults.maxIterations },
-  softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
-  maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
-  maxInterrupts: { min: 0, fallback: limitDefaults.maxInterrupts },
-  maxPauses: { min: 0, fallback: limitDefaults.maxPauses },
-  maxDepth: { min: 1, fallback: limitDefaults.maxDepth },
-  toolConcurrency: { min: 1, fallback: limitDefaults.toolConcurrency },
-  maxToolCalls: { min: 1, fallback: none },
-  maxTokens: { min: 1, fallback: none },
-  maxCostUSD: { min: 0, fraction: true, fallback: none },
-  wallClockMs: { ...timeLimit, fallback: none },
-}));
+/** Adds the default to the rule of each number. `common` is the rule of the numbers that have no rule of their own. */
+function withFallbacks<Name extends string>(
+  defaults: { readonly [Key in Name]: number },
+  common: NumberRule,
+  own: { readonly [Key in Name]?: NumberRule },
+): { readonly [Key in Name]: Limit } {
+  const rules: { [name: string]: Limit } = {};
+  for (const [name, fallback] of Object.entries<number>(defaults)) rules[name] = { ...(own[name as Name] ?? common), fallback };
+  return rules as { readonly [Key in Name]: Limit };
+}
 
-export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = /* @__PURE__ */ table(() => ({
-  streamIdleMs: { ...timeLimit, fallback: timeoutDefaults.streamIdleMs },
-  firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
-  streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
-  toolMs: { ...timeLimit, fallback: timeoutDefaults.toolMs },
-  toolCleanupMs: { min: 0, max: maxTimerMs, fallback: timeoutDefaults.toolCleanupMs },
-  approvalMs: { ...timeLimit, fallback: none },
-  callbackMs: { ...timeLimit, fallback: timeoutDefaults.callbackMs },
-  journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },
-}));
+export const limitRules: { readonly [Name in LimitName]: Limit } = /* @__PURE__ */ table(() =>
+  withFallbacks(
+    limitDefaults,
+    { min: 1 },
+    {
+      softWarnIteration: { min: 0 },
+      maxInterrupts: { min: 0 },
+      maxPauses: { min: 0 },
+      maxCostUSD: { min: 0, fraction: true },
+      wallClockMs: timeLimit,
+    },
+  ),
+);
+
+export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = /* @__PURE__ */ table(() =>
+  withFallbacks(timeoutDefaults, timeLimit, { toolCleanupMs: { min: 0, max: maxTimerMs } }),
+);
 
 export const limitChecks: Checks<LoopLimits> = /* @__PURE__ */ table(() => ({
   ...limitRules,

@@ -93,8 +93,8 @@ export interface RunPorts {
 export const pasts: {
   /** Creates a run's `Past`. */
   begin?: (run: Run, nesting: Nesting | undefined) => Past;
-  /** Creates the middleware that waits for a person, and applies the decision. */
-  decideByPerson?: () => Middleware;
+  /** Waits for a person's decision about a call, and applies it. */
+  decide?: Parameters<typeof waitForApproval>[0];
 } = {};
 
 export class Run {
@@ -344,11 +344,7 @@ function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly 
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
   // Adds `forceFirstCall` only if the tool choice is forced, or if middleware may force it.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
-  return [
-    ...middleware,
-    ...(decides ? [] : [(pasts.decideByPerson ?? waitForApproval)()]),
-    ...(mayForce ? [forceFirstCall()] : []),
-  ];
+  return [...middleware, ...(decides ? [] : [waitForApproval(pasts.decide)]), ...(mayForce ? [forceFirstCall()] : [])];
 }
 
 /**

@@ -3,21 +3,13 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision } from "../types/middleware-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { CallRecorder, Middleware, Outcome } from "../types/middleware.ts";
+import type { CallRecorder, Outcome } from "../types/middleware.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
 import { type Asking, needsApproval, toAsk, waitForPerson } from "./wait-for-approval.ts";
-
-/** Makes each call to a tool with `needsApproval` wait for a person, and applies the decision. Used in every run without `approve`. */
-export function decideByPerson(): Middleware {
-  return {
-    name: "approve",
-    call: (call, next, at) => decideIfNeeded({ call, next, at }),
-  };
-}
 
 /**
  * Obtains a decision about a call to a tool with `needsApproval`. A decision from an earlier execution counts even if its policy is gone.
@@ -29,8 +21,8 @@ export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDef
   const decide = (): Promise<Outcome> => decideCall({ ...given, tool }, ask && (() => ask(tool)));
   const { earlier } = at;
   if (needsApproval(tool) || earlier?.wasAsked === true) return decide();
-  if (earlier?.mayBeRecorded !== true) return next(call);
-  return earlier.isRecorded(stepOf(at, tool)).then((isDecided) => (isDecided ? decide() : next(call)));
+  const recorded = earlier?.isRecorded(stepOf(at, tool));
+  return recorded === undefined ? next(call) : recorded.then((isDecided) => (isDecided ? decide() : next(call)));
 }
 
 function stepOf({ isChanged }: CallRecorder, tool: ToolDefinition): string {

@@ -8,24 +8,23 @@ import type { CallRecorder, Middleware, Next, Outcome } from "../types/middlewar
 import { toShown } from "../tools/registry.ts";
 
 /**
- * Makes each call to a tool with `needsApproval` wait for a person. Used in a bundle that does not contain the code for journals, and
- * therefore no code for decisions.
+ * Makes each call to a tool with `needsApproval` wait for a person. Used in every run without `approve`. `decide` also applies the decision.
+ * It is undefined in a bundle without the code for journals, whose runs receive no decisions.
  */
-export function waitForApproval(): Middleware {
-  return {
-    name: "approve",
-    async call(call, next, at) {
-      const { tool } = at;
-      if (tool === undefined || !needsApproval(tool)) return next(call);
-      await at.step("decision", () => {
-        at.emit("approval-asked", { args: call.args });
-        return toAsk;
-      });
-      const { reason } = (await waitForPerson({ call, tool, next, at })) as Denied;
-      at.emit("approval-decided", { decision: "deny", reason });
-      return { call, durationMs: 0, kind: "denied", reason };
-    },
-  };
+export function waitForApproval(decide: typeof waitIfNeeded = waitIfNeeded): Middleware {
+  return { name: "approve", call: (call, next, at) => decide({ call, next, at }) };
+}
+
+async function waitIfNeeded({ call, next, at }: Omit<Asking, "tool">): Promise<Outcome> {
+  const { tool } = at;
+  if (tool === undefined || !needsApproval(tool)) return next(call);
+  await at.step("decision", () => {
+    at.emit("approval-asked", { args: call.args });
+    return toAsk;
+  });
+  const { reason } = (await waitForPerson({ call, tool, next, at })) as Denied;
+  at.emit("approval-decided", { decision: "deny", reason });
+  return { call, durationMs: 0, kind: "denied", reason };
 }
 
 export const toAsk = { kind: "ask" } as const;

@@ -83,8 +83,8 @@ export class StreamGuard implements ModelCall, Cancellable {
    * phase is `settling`: only usage is still read.
    */
   #phase = firstChunk;
-  /** The time at which a slow reader began to hold the stream back. The time limits are paused until the reader continues. */
-  #heldAt: number | undefined;
+  /** True while a slow reader holds the stream back. The time limits are paused until the reader continues. */
+  #isHeld = false;
   #lastSign = 0;
   #lastContent = 0;
   /** The time at which `timeouts.streamMs` expires. */
@@ -223,19 +223,16 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   #hold(room: PromiseLike<void>): PromiseLike<void> {
-    this.#heldAt = this.clock.now();
+    const since = this.clock.now();
+    this.#isHeld = true;
+    this.#alarm.silence();
     return room.then(() => {
-      this.#resume();
-      this.#heldAt = undefined;
+      this.#isHeld = false;
+      if (this.#phase === closed) return;
+      this.heartbeat("waiting");
+      this.#mustEndAt += this.#lastSign - since;
+      this.#arm(this.#phase, this.#phase === finished ? hangUpAfterMs : undefined);
     });
-  }
-
-  #resume(): void {
-    if (this.#heldAt === undefined) return;
-    this.heartbeat("waiting");
-    this.#mustEndAt += this.#lastSign - this.#heldAt;
-    this.#heldAt = this.#lastSign;
-    if (this.#phase === finished) this.#arm(finished, hangUpAfterMs);
   }
 
   readonly #fail = (error: unknown): void => {
@@ -244,7 +241,6 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   readonly #ring = (): void => {
     if (this.#phase === closed) return;
-    this.#resume();
     const now = this.clock.now();
     if (now < this.#dueAt) return this.#arm();
     if (this.#phase >= finished) return this.#close(this.#verdict, givenUp());
@@ -263,7 +259,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (this.#phase >= settling) return;
     const { toolCleanupMs } = this.timeouts;
     if (this.#phase === finished) return this.#close(this.#verdict, reason);
-    if (toolCleanupMs === 0 || this.#heldAt !== undefined) return this.#close(verdict, reason);
+    if (toolCleanupMs === 0 || this.#isHeld) return this.#close(verdict, reason);
     this.#verdict = verdict;
     this.#arm(settling, toolCleanupMs);
     this.#controller.abort(reason);

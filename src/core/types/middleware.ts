@@ -363,10 +363,11 @@ export interface Recorder {
 export interface EarlierCall {
   /** True if an earlier execution waited for approval of this call. */
   readonly wasAsked: boolean;
-  /** True if an earlier execution may have recorded steps of this call. */
-  readonly mayBeRecorded: boolean;
-  /** True if the middleware's step is recorded. Do not use it to detect a replay, because steps from this execution are recorded too. */
-  isRecorded(step: string): Promise<boolean>;
+  /**
+   * Resolves to true if the middleware's step is recorded. Undefined if no step of the call can be recorded. Do not use it to detect a
+   * replay, because steps from this execution are recorded too.
+   */
+  isRecorded(step: string): Promise<boolean> | undefined;
 }
 
 export interface CallRecorder extends Recorder {

@@ -1,6 +1,6 @@
 // Adds the code that reads journals. Programs without journals leave it out.
 
-import { decideByPerson } from "../../middleware/decide-call.ts";
+import { decideIfNeeded } from "../../middleware/decide-call.ts";
 import { pasts } from "../run.ts";
 import { RunPast } from "./run-past.ts";
 
@@ -15,5 +15,5 @@ import { RunPast } from "./run-past.ts";
  */
 export function enableJournals(): void {
   pasts.begin = (run, nesting) => new RunPast(run, nesting);
-  pasts.decideByPerson = decideByPerson;
+  pasts.decide = decideIfNeeded;
 }

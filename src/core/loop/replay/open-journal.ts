@@ -14,6 +14,15 @@ import type { Ending } from "../../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 
+export const liveJournals: WeakSet<Journal> = new WeakSet();
+
+/** Reserves a journal for a single run. */
+export function claimJournal(journal: Journal): Journal {
+  if (liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
+  liveJournals.add(journal);
+  return journal;
+}
+
 /** Opens the journal. Returns an ending if the run's time limit is reached first. If the journal opens later, it is closed again. */
 export async function openJournal(journal: Journal, guard: GuardedJournal): Promise<Close | Ending | undefined> {
   const open = journal.open?.bind(journal);

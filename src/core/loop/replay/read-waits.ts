@@ -26,7 +26,7 @@ export function toWaitId(id: string, attempt: number): string {
 export function changesSince(before: AskedWait, now: AskedWait): readonly ToolChange[] {
   const isInFacts = now.what === "approval" || now.what === "result";
   const [was, shown] = [before, now].map(({ facts, call }) => (isInFacts ? (facts as unknown as WaitingSubject) : call));
-  return was?.tool === undefined ? [] : findToolChanges(shown?.name ?? "", was.tool, shown?.tool);
+  return was?.tool === undefined ? [] : findToolChanges(was.name, was.tool, shown?.tool);
 }
 
 /** Returns, in order, the newest attempt of each wait whose id begins with `path`, the full path of whatever is waiting. */

@@ -1,6 +1,7 @@
 // Implements `Past`: the records of earlier executions, and whether this execution may make new steps.
 
 import type { Answer, EarlierCall, Ending, Look, Outcome } from "../../types/middleware.ts";
+import type { Journal } from "../../types/journal.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { WaitOptions } from "../../types/wait.ts";
 import { endingOfReason, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
@@ -23,7 +24,7 @@ import { type Answers, checkAnswers, findLateAnswer } from "./answers.ts";
 import { type AnsweredRun, findAnswer } from "./find-answer.ts";
 import { followRecords } from "./follow-records.ts";
 import { GuardedJournal } from "./guarded-journal.ts";
-import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
+import { claimJournal, type Close, closeFailed, liveJournals, openJournal, withPartial } from "./open-journal.ts";
 import { recallCalls, recallTools, type ToolChanges } from "./recall.ts";
 import { recallOutcome } from "./recall-outcome.ts";
 
@@ -54,6 +55,8 @@ export class RunPast implements AnsweredRun, CallPast {
   /** True if effects from an earlier execution were replayed, and the event that ends the replay has not been sent yet. */
   #hasReplayed = false;
   #close: Close | undefined;
+  /** The journal that this run has reserved for itself. */
+  #claimed: Journal | undefined;
 
   constructor(run: Run, nesting: Nesting | undefined) {
     const { answers = {}, journal } = run.options;
@@ -85,7 +88,9 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async open(): Promise<Ending | undefined> {
     const { run, journal } = this;
-    const opened = journal && run.options.journal && (await openJournal(run.options.journal, journal));
+    const { journal: given } = run.options;
+    if (journal !== undefined && given !== undefined) this.#claimed = claimJournal(given);
+    const opened = journal && given && (await openJournal(given, journal));
     if (typeof opened === "object") return opened;
     this.#close = opened;
     const unknown = run.root === run ? await checkAnswers(run, this.shared.answers) : undefined;
@@ -109,6 +114,7 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   release(): void {
+    if (this.#claimed !== undefined) liveJournals.delete(this.#claimed);
     this.journal?.release();
   }
 
@@ -133,22 +139,22 @@ export class RunPast implements AnsweredRun, CallPast {
     // After a refused answer, nothing more may be recorded, not even the failure that the refusal causes in a tool.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
     const { past } = this.run.root;
-    const activity = by instanceof Activity ? by : undefined;
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
       isLive = true;
       this.noteLive();
-      if (activity !== undefined) {
-        activity.isLive = true;
+      if (by instanceof Activity) {
+        by.isLive = true;
         past?.endReplay();
       }
       return body();
     };
     try {
       const value = await by.journal.step(key, live);
-      if (activity === undefined) return value;
-      activity.isLive = isLive;
-      if (!isLive && past instanceof RunPast) past.#noteReplayed();
+      if (by instanceof Activity) {
+        by.isLive = isLive;
+        if (!isLive && past instanceof RunPast) past.#noteReplayed();
+      }
       return value;
     } catch (error) {
       throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
@@ -220,8 +226,10 @@ export class RunPast implements AnsweredRun, CallPast {
     const { path, journal } = activity;
     return {
       wasAsked: this.recalled.get(activity.call?.callId ?? path)?.wasAsked === true,
-      mayBeRecorded: this.#isRecalling,
-      isRecorded: (step) => activity.inCore(async () => (await journal.read(keyOf(activity, owner, step))) !== undefined),
+      isRecorded: (step) =>
+        this.#isRecalling
+          ? activity.inCore(async () => (await journal.read(keyOf(activity, owner, step))) !== undefined)
+          : undefined,
     };
   }
 
