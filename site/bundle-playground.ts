@@ -17,7 +17,7 @@ export type PlaygroundFiles = ReadonlyMap<string, string>;
 const nodeModules: { readonly [name: string]: string } = {
   "node:crypto": `export { createHash } from "./${folder}/create-hash.ts";`,
   "node:fs":
-    "export const constants = {}; export const [closeSync, fchmodSync, fstatSync, ftruncateSync, lstatSync, openSync, readlinkSync, readSync, writeSync, createReadStream, realpathSync, statSync] = [];",
+    "export const constants = {}; export const [closeSync, fchmodSync, fstatSync, ftruncateSync, lstatSync, mkdirSync, openSync, readlinkSync, readSync, writeSync, createReadStream, realpathSync, statSync] = [];",
   "node:fs/promises": "export const [open] = [];",
   "node:path": "export const [dirname, resolve, isAbsolute, join, parse, sep] = [];",
   "node:string_decoder": "export const [StringDecoder] = [];",

@@ -12,6 +12,7 @@ export { detectContextRestart } from "./loop/context-restart.ts";
 export { priceAttempts } from "./loop/meter.ts";
 export type {
   Answer,
+  BegunCall,
   CallRecorder,
   Ending,
   Hooks,
