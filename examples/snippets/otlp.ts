@@ -11,7 +11,7 @@ export async function runTraced({ provider, tools = [], messages }: LoopOptions)
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
   const middleware = [tracing({ agentName: "support", tracerProvider })];
   const result = await runToolLoop({ provider, tools, messages, middleware });
-  await tracerProvider.shutdown(); // before the process ends: sends the last spans
+  await tracerProvider.shutdown().catch(console.error); // before the process ends: sends the last spans
   // #endregion otlp
   return result;
 }
