@@ -1,8 +1,8 @@
-import type { AssistantMessage, Message, ToolOutcome, ToolResultPart } from "../core/index.ts";
-import { checkFields, type Checks, type ToolCallPart } from "../core/kit.ts";
+import type { AssistantMessage, Message, ToolResultPart } from "../core/index.ts";
+import { checkFields, type Checks, hasSucceeded, type ToolCallPart } from "../core/kit.ts";
 import { locateMedia } from "../shared/media-source.ts";
 import type { UserPart } from "../core/types/common.ts";
-import { isWaiting, toFailureText, toPlain } from "../web/page-values.ts";
+import { isWaiting, toCallFailureText, toPlain } from "../web/page-values.ts";
 import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
 import type { AGUIContentPart, AGUIMessage, AGUIToolCall } from "./ag-ui-event.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
@@ -74,14 +74,9 @@ function toToolMessage(result: ToolResultPart, { prefix, options }: Shown): AGUI
 }
 
 /** Returns the result that the page shows. A failed call's result may contain secrets, so the page gets the same text as in the stream. */
-export function toEnd(
-  { name: toolName, outcome, result }: ToolResultPart,
-  { onError }: HistoryOptions,
-): { readonly content: string; readonly error?: string } {
-  if (outcome === "completed" || outcome === "restarted") return { content: toContent(result) };
-  // Safe cast: a result that only waits is not shown.
-  const failure = { kind: "tool", toolName, outcome: outcome as ToolOutcome["kind"], result } as const;
-  return { content: toFailureText(failure, onError), error: outcome };
+export function toEnd(part: ToolResultPart, { onError }: HistoryOptions): { readonly content: string; readonly error?: string } {
+  if (hasSucceeded(part)) return { content: toContent(part.result) };
+  return { content: toCallFailureText(part, onError), error: part.outcome };
 }
 
 export function toContent(result: unknown): string {

@@ -1,6 +1,7 @@
 // Stores a run's journal in two Postgres tables. Only the execution that opened the journal last can add records.
 
 import { type Journal, LoopError } from "../core/index.ts";
+import { fromStoredKey, toStoredKey } from "../shared/postgres.ts";
 
 export type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;
 
@@ -15,11 +16,7 @@ const openRun = `
 
 const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id = $1 ORDER BY position";
 
-/**
- * Adds a record. Its key is stored as JSON, because Postgres refuses null characters and replaces lone surrogates, and models may write both
- * into the ids of calls (github.com/THU-MAIC/OpenMAIC/issues/1493). Locks the run's row, so that no other execution can open the journal before the record is
- * written.
- */
+/** Adds a record. Locks the run's row, so that no other execution can open the journal before the record is written. */
 const addRecord = `
   WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
   INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3, $4 FROM own
@@ -35,10 +32,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
     (reading ??= query(readRecords, [runId]).then(
       (rows) =>
         new Map(
-          (rows as readonly { readonly key: string; readonly body: string }[]).map(({ key, body }) => [
-            JSON.parse(key) as string,
-            body,
-          ]),
+          (rows as readonly { readonly key: string; readonly body: string }[]).map(({ key, body }) => [fromStoredKey(key), body]),
         ),
     ));
   return {
@@ -56,7 +50,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
       let text = records.get(key);
       if (text === undefined) {
         text = JSON.stringify(await body());
-        const [added] = await query(addRecord, [runId, holder, JSON.stringify(key), text]);
+        const [added] = await query(addRecord, [runId, holder, toStoredKey(key), text]);
         if (added === undefined) throw new LoopError("journal-lost", { runId });
         records.set(key, text);
       }

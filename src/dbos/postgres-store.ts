@@ -2,7 +2,7 @@
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../shared/repeat-failed.ts";
-import { isRefusedByPostgres, toMigration } from "../shared/postgres.ts";
+import { fromStoredKey, isRefusedByPostgres, toMigration, toStoredKey } from "../shared/postgres.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,
@@ -95,18 +95,6 @@ const deleteRuns = `
   messages AS (DELETE FROM turnwright.messages WHERE run_id = ANY ($1)),
   blobs AS (DELETE FROM turnwright.blobs WHERE run_id = ANY ($1))
   DELETE FROM turnwright.runs WHERE id = ANY ($1)`;
-
-/**
- * Escapes a journal key as in JSON, because Postgres refuses null characters and replaces lone surrogates. Models may write both into the
- * ids of calls (github.com/THU-MAIC/OpenMAIC/issues/1493).
- */
-function toStoredKey(key: string): string {
-  return JSON.stringify(key).slice(1, -1);
-}
-
-function fromStoredKey(stored: string): string {
-  return JSON.parse(`"${stored}"`) as string;
-}
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;

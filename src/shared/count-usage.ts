@@ -42,7 +42,7 @@ export function knownCostOf({ costUSD, knownCostUSD = 0 }: Pick<StreamResult, "c
 
 export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
   const costUSD = addCost(sum.costUSD, spent.costUSD);
-  const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);
+  const knownCostUSD = knownCostOf(sum) + knownCostOf(spent);
   return {
     usage: addUsage(sum.usage, spent.usage),
     costUSD,
@@ -111,16 +111,13 @@ interface Spent {
  * Adds the usage, cost and tool calls of a call's nested runs. Only this function may add them, because they would otherwise be counted
  * twice.
  */
-export function applyNested(state: Spent, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
-  applySpending(state, { usage, costUSD, knownCostUSD });
-  state.toolCallsExecuted += toolCallsExecuted;
+export function applyNested(state: Spent, spent: NestedSpending): void {
+  applySpending(state, spent);
+  state.toolCallsExecuted += spent.toolCallsExecuted;
 }
 
-export function applySpending(
-  state: Spent,
-  { usage, costUSD, knownCostUSD = 0 }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">,
-): void {
-  if (usage !== undefined) state.usage = addUsage(state.usage, usage);
-  state.costUSD = addCost(state.costUSD, costUSD);
-  state.spentUSD += costUSD ?? knownCostUSD;
+export function applySpending(state: Spent, spent: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
+  if (spent.usage !== undefined) state.usage = addUsage(state.usage, spent.usage);
+  state.costUSD = addCost(state.costUSD, spent.costUSD);
+  state.spentUSD += knownCostOf(spent);
 }

@@ -21,3 +21,15 @@ export function toMigration(statements: string, isDone = "false"): string {
   ${statements};
   END $$`;
 }
+
+/**
+ * Escapes a journal key as in JSON, because Postgres refuses null characters and replaces lone surrogates. Models may write both into the
+ * ids of calls (github.com/THU-MAIC/OpenMAIC/issues/1493).
+ */
+export function toStoredKey(key: string): string {
+  return JSON.stringify(key).slice(1, -1);
+}
+
+export function fromStoredKey(stored: string): string {
+  return JSON.parse(`"${stored}"`) as string;
+}

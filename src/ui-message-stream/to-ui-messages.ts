@@ -1,8 +1,8 @@
-import type { AssistantMessage, Json, LoopEvents, Message, ToolOutcome, ToolResultPart, UserMessage } from "../core/index.ts";
-import { checkFields, is, listSources, type ToolCallPart } from "../core/kit.ts";
+import type { AssistantMessage, Json, LoopEvents, Message, ToolResultPart, UserMessage } from "../core/index.ts";
+import { checkFields, hasSucceeded, is, listSources, type ToolCallPart } from "../core/kit.ts";
 import type { UserPart } from "../core/types/common.ts";
 import { locateMedia } from "../shared/media-source.ts";
-import { isWaiting, toFailureText } from "../web/page-values.ts";
+import { isWaiting, toCallFailureText } from "../web/page-values.ts";
 import { findLostMessages, type LostContent } from "../shared/history/find-lost.ts";
 import { readEach } from "../shared/history/read-history.ts";
 import { toMetadata } from "./ending-chunks.ts";
@@ -173,18 +173,16 @@ interface Called {
   readonly result: ToolResultPart | undefined;
 }
 
-const completed: ReadonlySet<string> = new Set(["completed", "restarted"]);
-
 function toToolPart(call: ToolCallPart, { toolCallId, result }: Called, options: UIHistoryOptions): UIMessagePart {
   const { name, args, approvedArgs = args } = call;
   const called = { type: `tool-${name}`, toolCallId, input: approvedArgs, providerExecuted: true } as const;
-  const { outcome, result: output } = result ?? { outcome: "not-run", result: null };
-  if (completed.has(outcome)) return { ...called, state: "output-available", output };
+  const { outcome, result: output } = result ?? { outcome: "not-run" as const, result: null };
+  if (hasSucceeded({ outcome })) return { ...called, state: "output-available", output };
   if (isWaiting({ outcome })) return { ...called, state: "input-available" };
   if (outcome === "denied" && options.version !== 5)
     return { ...called, state: "output-denied", approval: { id: toolCallId, approved: false } };
-  const failure = { kind: "tool", toolName: name, outcome: outcome as ToolOutcome["kind"], result: output } as const;
-  return { ...called, state: "output-error", errorText: toFailureText(failure, options.onError) };
+  const errorText = toCallFailureText({ name, outcome, result: output }, options.onError);
+  return { ...called, state: "output-error", errorText };
 }
 
 export function toUserParts(content: string | readonly UserPart[]): UIUserPart[] {

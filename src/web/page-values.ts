@@ -113,6 +113,15 @@ export function toFailureText(failure: PageFailure, onError: OnError | undefined
   return neutralText(failure);
 }
 
+/** Returns the text for a stored result of a call that did not succeed. Its own text may contain secrets. */
+export function toCallFailureText(
+  { name: toolName, outcome, result }: Pick<ToolResultPart, "name" | "outcome" | "result">,
+  onError: OnError | undefined,
+): string {
+  // Safe cast: a call that only waits has not failed.
+  return toFailureText({ kind: "tool", toolName, outcome: outcome as ToolOutcome["kind"], result }, onError);
+}
+
 function neutralText(failure: PageFailure): string {
   return failure.kind === "tool" ? (toolTexts.get(failure.outcome) ?? "The call did not complete.") : "An error occurred.";
 }

@@ -35,7 +35,7 @@ const forms = {
   approval: '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }',
 };
 
-function write(verb: string, key?: string): string {
+function nameStep(verb: string, key?: string): string {
   return `${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`}`;
 }
 
@@ -93,9 +93,9 @@ const messages: Messages = {
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
-    `The journal did not answer ${write(verb, key)} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the journal's storage, then repeat the same call.`,
+    `The journal did not answer ${nameStep(verb, key)} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the journal's storage, then repeat the same call.`,
   "journal-failed": ({ verb, key, problem }) =>
-    `The journal failed in ${write(verb, key)}: ${problem.replace(/[.]?$/, ".")} Repair the journal's storage, then repeat the same call.`,
+    `The journal failed in ${nameStep(verb, key)}: ${problem.replace(/[.]?$/, ".")} Repair the journal's storage, then repeat the same call.`,
   "conversation-busy": ({ conversation }) =>
     `Conversation ${quote(conversation)} has a live run, possibly in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
