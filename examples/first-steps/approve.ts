@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { Message } from "turnwright";
 
@@ -40,16 +39,13 @@ assert.equal(first.status, "suspended");
 assert.equal(first.reason.kind, "approval-required");
 assert.deepEqual(paid, []);
 
-const { pendingCalls } = await inspectJournal(file);
-const [approvedId = ""] = pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
-
 // #region resume
-// `approvedId` is the `id` of a call in `first.reason.calls`. In another process, `inspectJournal(file)` finds the calls that wait.
-const result = await runToolLoop({
-  ...options,
-  journal: fileJournal(file),
-  answers: { [approvedId]: { kind: "approve" } },
-});
+import { inspectJournal } from "turnwright/journal";
+
+const { pendingCalls } = await inspectJournal(file);
+const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show their `name` and `args` to a person
+const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }])); // or "deny"
+const result = await runToolLoop({ ...options, journal: fileJournal(file), answers });
 // The status is "completed", and the text is "Paid." The first response comes from the journal, so you do not pay for it twice.
 // #endregion resume
 

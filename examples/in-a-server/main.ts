@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { stopStandIn } from "../support/openai-stand-in.ts";
+import { startPostgres } from "../workers/start-postgres.ts";
+import { Client } from "pg";
 import { createLoopControl } from "turnwright";
 import { ask } from "./ask.ts";
 import { app as expressApp } from "./express.ts";
@@ -17,7 +19,6 @@ import { answer } from "./chat.ts";
 import { handler } from "./handler.ts";
 import { app as honoApp } from "./hono.ts";
 import { forecasts, provider } from "./scene.ts";
-import { answer as answerStored } from "./stored-chat.ts";
 import { work } from "./worker.ts";
 
 type Serve = (request: Request) => Response | Promise<Response>;
@@ -67,6 +68,11 @@ async function check(name: string, serve: Serve, url = "http://localhost/api/cha
   console.log(`✓ ${name}`);
 }
 
+const askAboutTokyo = (id: string): Request => {
+  const message = { id, role: "user", parts: [{ type: "text", text: "Is it late in Tokyo?" }] };
+  return post("http://localhost/api/chat", { id: "whole", messages: [message] });
+};
+
 /** The file that the page shows is chat.ts, with a model and a tool of its own. */
 async function checkWhole(): Promise<void> {
   const read = (path: string): string =>
@@ -74,10 +80,30 @@ async function checkWhole(): Promise<void> {
   const [, route] = read("chat.ts").split("const histories");
   assert.ok(route !== undefined && read("whole-chat.ts").endsWith(route));
   const { answer: answerWhole } = await import("./whole-chat.ts"); // creates a client when the stand-in is ready
-  const body = { id: "whole", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "Is it late in Tokyo?" }] }] };
-  assert.match(await (await answerWhole(post("http://localhost/api/chat", body))).text(), /Tokyo/);
-  await stopStandIn();
+  assert.match(await (await answerWhole(askAboutTokyo("m1"))).text(), /Tokyo/);
   console.log("✓ the whole file");
+}
+
+/** A worker connects for each request. The second request continues the conversation of the first. */
+async function checkStored(): Promise<void> {
+  const postgres = await startPostgres();
+  const { default: worker } = await import("./stored-worker.ts");
+  const works: Promise<unknown>[] = [];
+  const context = { waitUntil: (work: Promise<unknown>) => void works.push(work) };
+  const serve = (request: Request) => worker.fetch(request, { HYPERDRIVE: { connectionString: postgres.url } }, context);
+  for (const id of ["m1", "m2"]) {
+    assert.match(await (await serve(askAboutTokyo(id))).text(), /Tokyo/);
+    await Promise.all(works);
+  }
+  assert.equal((await serve(post("http://localhost/api/chat", {}))).status, 400);
+  assert.equal((await serve(new Request("http://localhost/"))).status, 404);
+  const client = new Client({ connectionString: postgres.url });
+  await client.connect();
+  const { rows } = await client.query<{ count: number }>("SELECT count(*)::int FROM turnwright.chat_messages");
+  await client.end();
+  assert.deepEqual([works.length, rows[0]?.count], [2, 8]);
+  await postgres.stop();
+  console.log("✓ a worker with Hyperdrive");
 }
 
 async function checkFrames(): Promise<void> {
@@ -179,7 +205,8 @@ async function startHost(folder: string): Promise<HostProcess> {
 
 await check("a web-standard route", (request) => answer(request));
 await checkWhole();
-await check("a stored conversation", (request) => answerStored(request));
+await checkStored();
+await stopStandIn();
 await check("Hono", (request) => honoApp.fetch(request));
 await checkExpress();
 await checkFrames();

@@ -45,12 +45,11 @@ const render = defineTool({
 const options = { provider, tools: [askUser, render], messages, runId: "film-3" };
 const first = await runToolLoop({ ...options, journal: fileJournal(file) });
 // `first.reason` is { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
-if (first.reason.kind !== "result-required") throw new Error("No call waits for a result.");
-const [question, film] = first.reason.calls;
+const [question, film] = first.reason.kind === "result-required" ? first.reason.calls : [];
+if (question === undefined || film === undefined) throw new Error("No call waits for a result.");
 // #endregion run
 assert.equal(first.status, "suspended");
 assert.deepEqual(jobs, ["holiday film-3/i0/call/1/render"]);
-assert(question !== undefined && film !== undefined);
 
 // This result does not match the `outputSchema`. It is refused, and the call keeps waiting.
 const misfit: LoopOptions["answers"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
