@@ -11,9 +11,9 @@ import {
   refuseStrict,
   unknownParameter,
 } from "./openai-refusals.ts";
+import { eachSchema } from "../shared/adapters/object-schema.ts";
 import type { Rule } from "./rule.ts";
 import {
-  eachSchema,
   type FieldsByRole,
   firstOf,
   isObjectText,

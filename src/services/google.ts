@@ -1,6 +1,7 @@
 import { isRecord } from "../core/kit.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
+import { eachSchema } from "../shared/adapters/object-schema.ts";
+import { firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 
 /** The fields that a request and its `generationConfig` may contain (@google/genai@2.32.0 dist/genai.d.ts). */
 const contentFields = [

@@ -1,6 +1,7 @@
 import { newerKimi, alwaysThinkingKimi } from "./name-patterns.ts";
 import type { Rule } from "./rule.ts";
-import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
+import { eachSchema } from "../shared/adapters/object-schema.ts";
+import { firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /** True for models that think unless the request turns thinking off. */

@@ -2,7 +2,8 @@
 // undefined for a valid request.
 
 import type { WireRequest, WireTool } from "./rule.ts";
-import { eachSchema, firstOf, isObjectSchema, longString, patternsIn, recordAt, rootKeyword, when } from "./rule-checks.ts";
+import { eachSchema } from "../shared/adapters/object-schema.ts";
+import { firstOf, isObjectSchema, longString, patternsIn, recordAt, rootKeyword, when } from "./rule-checks.ts";
 
 export function unknownParameter(name: string): string {
   return `Unknown parameter: '${name}'.`;

@@ -1,6 +1,7 @@
 // Helpers for rules. Most return a refusal message, or undefined for a valid request.
 
 import { isRecord } from "../core/kit.ts";
+import { eachSchema } from "../shared/adapters/object-schema.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
 import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
@@ -118,24 +119,6 @@ export function rootKeyword(schema: unknown, ...keywords: readonly string[]): st
 
 export function isObjectSchema(schema: unknown): boolean {
   return isRecord(schema) && schema.type === "object";
-}
-
-const schemaMaps = ["properties", "$defs", "definitions", "patternProperties"] as const;
-const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
-const schemaNodes = ["items", "additionalProperties", "not"] as const;
-
-/** Yields a schema and every schema inside it, each with its path, for example "properties.city". The path of the root is "". */
-export function* eachSchema(schema: unknown, path = ""): Generator<readonly [node: unknown, path: string]> {
-  yield [schema, path];
-  if (!isRecord(schema)) return;
-  const below = (name: string): string => (path === "" ? name : `${path}.${name}`);
-  for (const field of schemaMaps)
-    for (const [name, node] of Object.entries(recordAt(schema, field))) yield* eachSchema(node, below(`${field}.${name}`));
-  for (const field of schemaLists) {
-    const list: readonly unknown[] = Array.isArray(schema[field]) ? schema[field] : [];
-    for (const [index, node] of list.entries()) yield* eachSchema(node, below(`${field}.${index}`));
-  }
-  for (const field of schemaNodes) if (isRecord(schema[field])) yield* eachSchema(schema[field], below(field));
 }
 
 /** Returns the patterns for strings and for property names in a schema. */

@@ -34,6 +34,24 @@ describe.for(cases)('strictService: the $kind rule "$rule"', (ruleCase) => {
   });
 });
 
+it.for<readonly [place: string, property: object]>([
+  ["contains", { type: "array", items: {}, contains: { type: "array" } }],
+  ["propertyNames", { type: "object", propertyNames: { type: "array" } }],
+  ["else", { if: { type: "string" }, else: { type: "array" } }],
+  ["not", { not: { type: "array" } }],
+  ["dependentSchemas", { dependentSchemas: { b: { type: "array" } } }],
+  ["patternProperties", { patternProperties: { b: { type: "array" } } }],
+  ["prefixItems.0", { type: "array", prefixItems: [{ type: "array" }] }],
+  ["unevaluatedItems", { type: "array", items: {}, unevaluatedItems: { type: "array" } }],
+  ["$defs.b", { $defs: { b: { type: "array" } } }],
+])("strictService: the rules for tool schemas apply to a schema in %s", async ([place, property]) => {
+  const parameters = { type: "object", properties: { a: property } };
+  const tools = [{ type: "function", function: { name: "look", description: "", parameters } }];
+  const chat = { kind: "openai-chat" as const, path: "/v1/chat/completions", rule: "", accepted: {}, refused: {} };
+  const { answer } = await send(chat, { model: "gpt-4.1", messages: [{ role: "user", content: "Hi" }], tools });
+  expect(answer).toContain(["properties", "a", ...place.split(".")].join("', '"));
+});
+
 it("strictService: every rule has a test case", () => {
   // test/services/preserved-thinking.test.ts tests the rule about prefixes.
   const missing = listRules().filter(

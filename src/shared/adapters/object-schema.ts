@@ -15,6 +15,20 @@ const maps: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
 ]);
 
+/**
+ * Yields each schema within a schema, outermost first, with its path, for example "properties.city". The path of the root is "". Also yields
+ * the boolean schemas of properties, definitions and lists.
+ */
+export function* eachSchema(node: unknown, path = "", isMap = false): Generator<readonly [node: unknown, path: string]> {
+  const isSchema = isRecord(node) && !isMap;
+  if (isSchema || typeof node === "boolean") yield [node, path];
+  if (typeof node !== "object" || node === null) return;
+  for (const [key, value] of Object.entries(node)) {
+    if (isSchema && (data.has(key) || typeof value === "boolean")) continue;
+    yield* eachSchema(value, path === "" ? key : `${path}.${key}`, isSchema && maps.has(key));
+  }
+}
+
 /** The position of a schema within the root schema. */
 interface NestedSchema {
   /** The schema before its inner schemas were changed. */
