@@ -8,7 +8,8 @@ import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
 import { AGUIRun, type RunPlace } from "./ag-ui-run.ts";
 import { NestedRuns } from "./nested-runs.ts";
 import { toPrefix } from "./page-ids.ts";
-import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
+import { toInterrupt } from "./to-interrupts.ts";
+import { waitingCallsOf } from "../shared/wait-ids.ts";
 
 /** Converts a run's events to AG-UI events, one at a time. */
 export type AGUIMapper = EventMapper<AGUIEvent>;

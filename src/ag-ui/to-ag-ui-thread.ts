@@ -6,7 +6,8 @@ import type { AGUIOptions } from "./ag-ui-options.ts";
 import { argumentsOf, historyChecks, type HistoryOptions, toEnd, toUserContent } from "./to-ag-ui-messages.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
-import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
+import { toInterrupt } from "./to-interrupts.ts";
+import { waitingCallsOf } from "../shared/wait-ids.ts";
 
 /** A conversation's state, as returned by `host.status`. */
 export interface AGUIThreadStatus {

@@ -1,12 +1,7 @@
-import type { EndReason } from "../core/index.ts";
 import type { WaitingCall } from "../core/kit.ts";
 import { toCallPath } from "../web/page-values.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
-
-export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingCall[] {
-  return reason !== undefined && "calls" in reason ? reason.calls : [];
-}
 
 export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   const { id, name, args, waitsFor: kind, question, fromPage } = call;

@@ -16,7 +16,8 @@ import {
   type UserMessage,
 } from "../core/index.ts";
 import { pruneJournals } from "./keep-runs.ts";
-import { waitingCallsOf, waitingError } from "./waiting-calls.ts";
+import { waitingError } from "./waiting-calls.ts";
+import { waitingCallsOf } from "../shared/wait-ids.ts";
 import { hasBegun, lockConversation, recoverRun, repeatWaiting, startStream } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
 import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, Listed, NewMessages } from "./conversation.ts";
@@ -253,7 +254,7 @@ class StoredChat {
 
   async #planRun(before: StoredConversation, given: readonly UserMessage[]): Promise<Changed> {
     const { lastRun, runs } = before.state;
-    const calls = lastRun === undefined ? [] : waitingCallsOf(lastRun);
+    const calls = waitingCallsOf(lastRun?.reason);
     const denied = this.#given.whenSuspended === "deny";
     if (calls.length > 0 && !denied) throw waitingError(this.id, calls);
     const recovered = await this.#recover(before);

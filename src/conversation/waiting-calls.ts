@@ -2,7 +2,7 @@
 
 import type { Choice } from "../shared/errors/check-fields.ts";
 import { cutText, quote } from "../shared/texts.ts";
-import { type EndReason, LoopError, type Message, type ToolResultPart } from "../core/index.ts";
+import { LoopError, type Message, type ToolResultPart } from "../core/index.ts";
 import { renderOutcome } from "../shared/to-outcome.ts";
 import type { WaitingCall } from "../core/kit.ts";
 
@@ -14,17 +14,6 @@ import type { WaitingCall } from "../core/kit.ts";
 export type WhenSuspended = "refuse" | "deny" | "queue";
 
 export const whenSuspendedCheck: Choice = ["refuse", "deny", "queue"];
-
-/** Returns the waiting calls. A drained run is suspended too, but none of its calls are waiting. */
-export function waitingCallsOf({
-  status,
-  reason,
-}: {
-  readonly status: string;
-  readonly reason?: EndReason | undefined;
-}): readonly WaitingCall[] {
-  return status === "suspended" && reason !== undefined && "calls" in reason ? reason.calls : [];
-}
 
 const maxNamed = 5;
 

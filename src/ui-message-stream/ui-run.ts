@@ -14,6 +14,7 @@ import {
   type TextPart,
 } from "../web/page-run.ts";
 import { toCallPath, toFailureText, toPlain } from "../web/page-values.ts";
+import { waitingCallsOf } from "../shared/wait-ids.ts";
 import { NestedProgress } from "./nested-progress.ts";
 import { toUserParts } from "./to-ui-messages.ts";
 import type { UIMessageChunk, UIQuestion, UIVersion } from "./ui-message-chunk.ts";
@@ -254,7 +255,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
       const call = this.calls.get(callId);
       if (call !== undefined) this.#showProgress(call, progress.toOutput(), false);
     }
-    if ("calls" in reason) for (const waiting of reason.calls) this.#showWait(waiting);
+    for (const waiting of waitingCallsOf(reason)) this.#showWait(waiting);
   }
 
   #showWait(waiting: WaitingCall): void {

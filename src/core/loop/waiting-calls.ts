@@ -2,6 +2,7 @@
 
 import type { WaitingCall } from "../types/tool-outcome.ts";
 import { isQuestion } from "../../shared/to-outcome.ts";
+import { withoutRepeats } from "../../shared/wait-ids.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, Wait } from "../types/middleware.ts";
@@ -24,7 +25,7 @@ function toCall(
   { id, toolChanges = [] }: Wait,
   { name = "", args = null }: Pick<WaitFacts, "name" | "args">,
 ): Omit<WaitingCall, "waitsFor"> {
-  const callId = id.slice(id.lastIndexOf("/") + 1).replace(/[#~]\d+$/, "");
+  const callId = withoutRepeats(id.slice(id.lastIndexOf("/") + 1));
   return { id, callId, name, args, ...(toolChanges.length > 0 && { toolChanges }) };
 }
 

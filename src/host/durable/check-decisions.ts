@@ -4,6 +4,7 @@ import { type CallDecision, type Json, LoopError, type LoopOptions } from "../..
 import { findAnswerProblem } from "../../shared/answer-problem.ts";
 import { isOutsideResult } from "../../shared/to-outcome.ts";
 import { toJson } from "../../shared/json.ts";
+import { waitingCallsOf } from "../../shared/wait-ids.ts";
 import { toRegistry, type WaitingCall } from "../../core/kit.ts";
 import { toCallPath } from "../../web/page-values.ts";
 import type { JournalInspection } from "../../journal/index.ts";
@@ -35,7 +36,7 @@ export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting
     return answer === undefined ? [] : [{ ...call, waitsFor: answer }];
   });
   const ids = new Set(calls.map(({ id }) => id));
-  const others = reason !== undefined && "calls" in reason ? reason.calls.filter(({ id }) => !ids.has(id)) : [];
+  const others = waitingCallsOf(reason).filter(({ id }) => !ids.has(id));
   return [...calls, ...others];
 }
 

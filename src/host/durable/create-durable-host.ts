@@ -7,7 +7,8 @@ import { maxTimerMs, systemClock } from "../../shared/signals.ts";
 import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../../conversation/next-messages.ts";
 import { joinChecks } from "../start-options.ts";
-import { waitingCallsOf, waitingError, type WhenSuspended } from "../../conversation/waiting-calls.ts";
+import { waitingError, type WhenSuspended } from "../../conversation/waiting-calls.ts";
+import { waitingCallsOf } from "../../shared/wait-ids.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type {
@@ -132,7 +133,7 @@ class Conversations implements DurableHost {
     if (await this.#bounded(isRepeated)) return { kind: "started", repeated: true, ...this.#toHosted(last) };
     const waiting = await this.#bounded(() => this.#runs.findWaiting(last));
     if (waiting === undefined) return this.#enter(last, { given, turn });
-    const calls = waitingCallsOf(waiting);
+    const calls = waitingCallsOf(waiting.reason);
     if (whenSuspended === "deny" || calls.length === 0) {
       if (!(await this.#runs.stopWaiting(last))) return { kind: "busy", runId: last.runId };
     } else if (whenSuspended === "queue") {

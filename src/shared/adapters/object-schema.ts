@@ -19,13 +19,17 @@ const maps: ReadonlySet<string> = new Set([
  * Yields each schema within a schema, outermost first, with its path, for example "properties.city". The path of the root is "". Also yields
  * the boolean schemas of properties, definitions and lists.
  */
-export function* eachSchema(node: unknown, path = "", isMap = false): Generator<readonly [node: unknown, path: string]> {
+export function* eachSchema(root: unknown): Generator<readonly [node: unknown, path: string]> {
+  yield* walk(root, "", false);
+}
+
+function* walk(node: unknown, path: string, isMap: boolean): Generator<readonly [node: unknown, path: string]> {
   const isSchema = isRecord(node) && !isMap;
-  if (isSchema || typeof node === "boolean") yield [node, path];
+  if (isSchema || typeof node === "boolean") yield [node, path.slice(1)];
   if (typeof node !== "object" || node === null) return;
   for (const [key, value] of Object.entries(node)) {
     if (isSchema && (data.has(key) || typeof value === "boolean")) continue;
-    yield* eachSchema(value, path === "" ? key : `${path}.${key}`, isSchema && maps.has(key));
+    yield* walk(value, `${path}.${key}`, isSchema && maps.has(key));
   }
 }
 

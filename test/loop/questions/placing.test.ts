@@ -6,7 +6,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 import { nesting, question } from "../nested/nesting.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
-import { type Decisions, setUp, twoQuestions } from "./question-stage.ts";
+import { city, type Decisions, inOslo, setUp, twoQuestions } from "./question-stage.ts";
 
 describe("a question that a tool asks", () => {
   it("comes after the approval of its call, and has its own id", async () => {
@@ -24,6 +24,18 @@ describe("a question that a tool asks", () => {
     expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{ id: "call_i0_0#2", fromPage: true }]);
     const answered = { ...approved, "call_i0_0#2": { kind: "result", result: "Oslo", fromPage: true } } satisfies Decisions;
     expect(answersOf(await start(answered).result)[0]?.result).toBe("Oslo");
+  });
+
+  it("names its call if it is a later question, asked again with other words", async () => {
+    const names = ["Which name?", "Whose name?"];
+    const { start } = setUp(async (context) => {
+      const found = await ask(context, { question: "Which city?", schema: city });
+      return `${found.city} for ${await ask(context, { question: names[0] ?? "" })}`;
+    });
+    await start().result;
+    expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2", callId: "call_i0_0" }] });
+    names.shift();
+    expect((await start(inOslo).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#2~2", callId: "call_i0_0" }] });
   });
 
   it("suspends the outer run, and reports the call's path, if an agent tool contains the call", async () => {

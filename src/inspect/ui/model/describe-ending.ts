@@ -1,6 +1,7 @@
 import type { EndReason, PlainError } from "../../../core/index.ts";
 import type { WaitingCall } from "../../../core/kit.ts";
 import type { LoggedRun } from "../../../shared/run-log.ts";
+import { waitingCallsOf } from "../../../shared/wait-ids.ts";
 import { countThings, formatCount, formatMs, formatUSD } from "../../format.ts";
 import { lookUp } from "./format-value.ts";
 
@@ -104,9 +105,8 @@ export function describeEnding({ status, reason, error }: LoggedRun, connection:
       calls: [],
     };
   const [sentence, detail] = sayReason(status, reason);
-  const calls = reason !== undefined && "calls" in reason ? reason.calls : [];
   const tone = reason !== undefined && cutOff.has(reason.kind) ? "warn" : (lookUp(tones, status) ?? "plain");
-  return { sentence, detail: detail === "" ? undefined : detail, tone, calls };
+  return { sentence, detail: detail === "" ? undefined : detail, tone, calls: waitingCallsOf(reason) };
 }
 
 /** End reasons of runs that completed with an incomplete answer. */
