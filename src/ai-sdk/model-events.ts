@@ -1,20 +1,12 @@
 import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
 import { copyFields } from "../shared/plain-error.ts";
 import { type EventReader, isRecord, recordOf, textOf, toArgumentsObject } from "../core/kit.ts";
-import {
-  type Json,
-  type ModelChunk,
-  parseToolArguments,
-  providerError,
-  type ProviderError,
-  type ToolDefinition,
-} from "../core/index.ts";
+import { type Json, type ModelChunk, providerError, type ProviderError, type ToolDefinition } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { encodeBase64 } from "../shared/media-source.ts";
 import type { FinishWords } from "../shared/judge-finish.ts";
 import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
-import { endArguments } from "../shared/tool-arguments.ts";
-import { toJson } from "../shared/json.ts";
+import { endArguments, readArguments } from "../shared/tool-arguments.ts";
 import { RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
 import type { ModelSettings, MessagePart } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
@@ -169,21 +161,12 @@ class MessageCalls {
 }
 
 function toInput(argsText: string): Json {
-  const input = readInput(argsText);
-  return isRecord(input) ? input : toArgumentsObject(argsText);
+  return toArgumentsObject(readInput(argsText));
 }
-
-/** Provider metadata nests a call's input this many levels deeper, so the input's own depth limit is lower by this number. */
-const levelsAround = 4;
 
 /** Parses a call's input. Returns the string itself if it is not JSON, or is nested too deeply. */
 function readInput(argsText: string): Json {
-  try {
-    const parsed = parseToolArguments(argsText);
-    return "args" in parsed ? toJson(parsed.args, -levelsAround) : argsText;
-  } catch {
-    return argsText;
-  }
+  return readArguments(argsText, 4) ?? argsText;
 }
 
 interface PartStream {

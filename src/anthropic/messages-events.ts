@@ -1,14 +1,13 @@
 import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
 import { countOf, type EventReader, isRecord, recordOf, textOf, usageOf } from "../core/kit.ts";
 import type { RequestChange } from "../core/types/provider.ts";
-import { type FinishReason, type Json, type ModelChunk, parseToolArguments, providerError, type Usage } from "../core/index.ts";
+import { type FinishReason, type Json, type ModelChunk, providerError, type Usage } from "../core/index.ts";
 import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
 import { readServiceChanges } from "../shared/adapters/request-changes.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import { copyFields } from "../shared/plain-error.ts";
 import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
-import { endArguments } from "../shared/tool-arguments.ts";
-import { toJson } from "../shared/json.ts";
+import { endArguments, readArguments } from "../shared/tool-arguments.ts";
 import type { WireContainer, WireBlock } from "./messages-options.ts";
 import { toContainer, toMetadataItems, invalidJsonKey } from "./provider-metadata.ts";
 
@@ -185,21 +184,9 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   if (typeof type !== "string" || call?.first !== undefined) return [];
   if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
   if (json.trim() === "") return [{ ...fields, type }];
-  const input = readInput(json);
-  if (input !== undefined) return [{ ...fields, type, input }];
+  const input = readArguments(json, 4);
+  if (isRecord(input)) return [{ ...fields, type, input }];
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
-}
-
-/** Provider metadata nests a call's input this many levels deeper, so the input's own depth limit is lower by this number. */
-const levelsAround = 4;
-
-function readInput(json: string): Json | undefined {
-  try {
-    const parsed = parseToolArguments(json);
-    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args, -levelsAround) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function copyJson(value: unknown): Json {

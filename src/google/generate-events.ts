@@ -1,13 +1,12 @@
 import { Answer, createEventReader, isCleanEnd } from "../shared/adapters/read-answer.ts";
-import { countOf, type EventReader, isRecord, listOf, recordOf, textOf, usageOf } from "../core/kit.ts";
+import { countOf, type EventReader, isRecord, listOf, recordOf, textOf, toArgumentsObject, usageOf } from "../core/kit.ts";
 import type { EventTail } from "../shared/adapters/event-filter.ts";
 import type { FinishReason, Json, ModelChunk, Usage } from "../core/index.ts";
 import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import { copyFields, filledOrNone } from "../shared/plain-error.ts";
 import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
-import { endArguments } from "../shared/tool-arguments.ts";
-import { toJson } from "../shared/json.ts";
+import { endArguments, readArguments } from "../shared/tool-arguments.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import type { WirePart } from "./generate-options.ts";
 import { PartialArguments } from "./partial-arguments.ts";
@@ -56,7 +55,8 @@ class GoogleCall extends StreamedCall {
 
   toWirePart(): WirePart {
     const said = this.#whole ?? (this.#inPieces ? this.#args.toText() : undefined);
-    return { ...this.part, functionCall: { ...this.#call, ...(said === undefined ? {} : { args: readArguments(said) }) } };
+    const args = said === undefined ? {} : { args: toArgumentsObject(readArguments(said, 5) ?? said) };
+    return { ...this.part, functionCall: { ...this.#call, ...args } };
   }
 }
 
@@ -144,18 +144,6 @@ function writeArguments(args: unknown): string {
     return JSON.stringify(args);
   } catch {
     return "{";
-  }
-}
-
-/** Provider metadata nests a call's arguments this many levels deeper, so their own depth limit is lower by this number. */
-const levelsAround = 5;
-
-/** Parses arguments. If they are nested too deeply, wraps their text in an object, because the API requires an object. */
-function readArguments(text: string): Json {
-  try {
-    return toJson(JSON.parse(text), -levelsAround);
-  } catch {
-    return { INVALID_ARGUMENTS: text };
   }
 }
 

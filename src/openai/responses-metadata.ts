@@ -1,12 +1,13 @@
 // Keeps an assistant message's output items as provider metadata and sends them back, because only they contain encrypted reasoning and the
 // results of tools that the service ran.
 
-import { type AssistantMessage, type Json, parseToolArguments } from "../core/index.ts";
+import { type AssistantMessage, type Json } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { isRecord, readAssistantMessage, textOf } from "../core/kit.ts";
 import { type MetadataReader, readOwnItems } from "../shared/adapters/sdk-provider.ts";
 import { parseJson } from "../shared/json.ts";
+import { readArguments } from "../shared/tool-arguments.ts";
 import { toWellFormed } from "../shared/adapters/well-formed.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
@@ -163,8 +164,8 @@ function toCall(item: InputItem): InputItem {
 const badEscape = /\\u(?:d[89a-f]|0000)/i;
 
 function decodedObject(text: string): object | undefined {
-  const parsed = parseToolArguments(text);
-  return "args" in parsed && isRecord(parsed.args) ? parsed.args : undefined;
+  const args = readArguments(text, 0);
+  return isRecord(args) ? args : undefined;
 }
 
 function toObjectText(args: Json | undefined): string {

@@ -3,7 +3,7 @@
 import type { Json } from "../core/types/common.ts";
 import type { ModelChunk } from "../core/types/provider.ts";
 import { isRecord } from "./guards.ts";
-import { parseToolArguments, stableJson } from "./json.ts";
+import { parseToolArguments, stableJson, toJson } from "./json.ts";
 
 export type CallReadyChunk = Extract<ModelChunk, { readonly type: "call-ready" }>;
 
@@ -13,6 +13,19 @@ export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyCh
   const args = "args" in parsed ? parsed.args : {};
   const problem = isCut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
   return { args, argsText, problem };
+}
+
+/**
+ * Parses arguments for provider metadata, which nests them `levels` levels deeper. Returns undefined if they are not JSON, or nested too
+ * deeply.
+ */
+export function readArguments(text: string, levels: number): Json | undefined {
+  try {
+    const parsed = parseToolArguments(text);
+    return "args" in parsed ? toJson(parsed.args, -levels) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** True if two argument strings contain the same JSON. Spaces and the order of keys do not matter. */
