@@ -87,8 +87,8 @@ describe("openaiResponses with errors from the service", () => {
       { code: "server", retryable: true },
     ],
     [
-      { code: "invalid_prompt", message: "No." },
-      { code: "content-filter", retryable: false, message: "No." },
+      { code: "invalid_prompt", message: "Invalid Responses API request" },
+      { code: "bad-request", retryable: false, message: "Invalid Responses API request" },
     ],
     [
       { code: "image_parse_error", message: "No." },
@@ -108,7 +108,7 @@ describe("openaiResponses with errors from the service", () => {
       { code: "rate-limit", retryable: true, message: "Slow." },
     ],
     [
-      { type: "error", error: { type: "x", code: "invalid_prompt", message: "No." } },
+      { type: "error", error: { type: "x", code: "cyber_policy", message: "No." } },
       { code: "content-filter", retryable: false, message: "No." },
     ],
     [{ code: "invalid_prompt", message: "Key sk-abc123def456." }, { message: "Key [redacted]." }],

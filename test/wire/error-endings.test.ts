@@ -22,6 +22,8 @@ const azure = {
   },
 };
 
+const flagged = "Invalid prompt: your prompt was flagged as potentially violating our usage policy.";
+
 const filtered: readonly (readonly [service: string, status: number, body: object, explanation: string])[] = [
   ["Azure", 400, azure, policy],
   [
@@ -51,7 +53,7 @@ const filtered: readonly (readonly [service: string, status: number, body: objec
     "No.",
   ],
   ["an OpenRouter upstream", 400, raw(azure), `Provider returned error (Acme): ${policy}`],
-  ["OpenAI (invalid_prompt)", 400, { error: { code: "invalid_prompt", message: "Flagged." } }, "Flagged."],
+  ["OpenAI (invalid_prompt)", 400, { error: { code: "invalid_prompt", message: flagged } }, flagged],
   ["OpenAI (bio_policy)", 400, { error: { code: "bio_policy", message: "Flagged." } }, "Flagged."],
   [
     "Anthropic",
@@ -87,13 +89,13 @@ const chunk = { id: "1", object: "chat.completion.chunk", created: 1, model: "m"
 const said = { ...chunk, choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }] };
 const failed = {
   type: "response.failed",
-  response: { status: "failed", error: { code: "invalid_prompt", message: "Flagged." } },
+  response: { status: "failed", error: { code: "invalid_prompt", message: flagged } },
 };
 
 it.for([
   ["openaiChat", clients.openaiChat, [said, azure], "Hel", policy],
   ["aiSdkModel", clients.aiSdkModel, [said, azure], "Hel", policy],
-  ["openaiResponses", clients.openaiResponses, [failed], "", "Flagged."],
+  ["openaiResponses", clients.openaiResponses, [failed], "", flagged],
   [
     "anthropicMessages",
     clients.anthropicMessages,
@@ -110,6 +112,16 @@ it.for([
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: heard, details: why });
   },
 );
+
+it("openaiResponses: a request that OpenRouter calls invalid_prompt is an error, and not filtered", async () => {
+  const body = { error: { code: "invalid_prompt", message: "Invalid Responses API request" } };
+  const provider = clients.openaiResponses(answerWith(refusal(400, body)));
+  const result = await runToolLoop({ provider, messages });
+  expect(result).toMatchObject({
+    status: "error",
+    error: { code: "bad-request", message: "Invalid Responses API request" },
+  });
+});
 
 it("withFallback: does not try another provider after a custom provider reports a filtered prompt", async () => {
   const provider = {

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { recordAt } from "../../src/services/rule-checks.ts";
 import { allRows, type StrictRow, titleOf } from "../services/connect-strict.ts";
-import { connect, createRecorder, refuse as refuseWith } from "./service-client.ts";
+import { chatText, connect, createRecorder, refuse as refuseWith } from "./service-client.ts";
 import { createCall } from "./provider-iteration.ts";
 import { collect } from "./scripted-stream.ts";
 
@@ -85,6 +85,36 @@ it("openaiChat: accepts an answer that ends with only [DONE] after a refused for
   expect([result.status, result.text]).toEqual(["completed", "Done."]);
 });
 
+it.for([
+  [
+    "OpenRouter",
+    "openrouter",
+    "deepseek/deepseek-v4-flash",
+    "reasoning",
+    "Reasoning is mandatory for this endpoint and cannot be disabled.",
+  ],
+  [
+    "DashScope",
+    "dashscope",
+    "qwen3.8-max-preview",
+    "enable_thinking",
+    "The value of the enable_thinking parameter is restricted to True.",
+  ],
+] as const)("openaiChat: asks again with an instruction if %s cannot turn thinking off for a forced call", async (row) => {
+  const [, service, model, field, message] = row;
+  const { fetch, bodies } = createRecorder((body) => (field in body ? refuseWith(400, { error: { message } }) : chatText()));
+  const provider = openaiChat({ client: connect(fetch), model, service });
+  const hooks = [prepareIteration(() => ({ toolChoice: "required" as const }))];
+  const options = { provider, tools: [look], middleware: hooks, messages: [{ role: "user" as const, content: "Look." }] };
+  const results = [await runToolLoop(options), await runToolLoop(options)];
+  expect(results.map(({ status }) => status)).toEqual(["completed", "completed"]);
+  expect(bodies.map((body) => [field in body, isForcing(body)])).toEqual([
+    [true, true],
+    [false, false],
+    [false, false],
+  ]);
+});
+
 const [chat] = allRows;
 
 describe("a forced call's refusal", () => {
@@ -100,6 +130,10 @@ describe("a forced call's refusal", () => {
     "No endpoints found that support the provided 'tool_choice' value",
     "Function calling mode `ANY` is not enabled for api version v1beta",
     "Unable to submit request because the forced function calling (mode = ANY) is only supported for Gemini 1.5 Pro models.",
+    "Reasoning is mandatory for this endpoint and cannot be disabled.",
+    "The value of the enable_thinking parameter is restricted to True.",
+    "The current model does not support disabling thinking Request id: 0217",
+    "Unsupported thinking type for the current model: disabled",
   ])("is recognized: %s", async (message) => {
     const { first, bodies } = chat === undefined ? {} : await play(chat, message);
     expect([first?.status, bodies?.length]).toEqual(["completed", 3]);

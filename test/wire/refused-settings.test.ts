@@ -47,6 +47,20 @@ describe.each(allRows.map((row) => [titleOf(row), row] as const))("a temperature
   });
 });
 
+it("openaiChat: omits topP, even in later runs, if the model accepts it only without a temperature", async () => {
+  const message = "`temperature` and `top_p` cannot both be specified for this model. Please use only one.";
+  const { fetch, bodies } = createRecorder((body) => ("top_p" in body ? refuse(400, { error: { message } }) : chatText()));
+  const provider = openaiChat({ client: connect(fetch), model: "eu.anthropic.claude-haiku-4-5" });
+  const options = { provider, messages, modelSettings: { temperature: 0.2, topP: 0.9 } };
+  const results = [await runToolLoop(options), await runToolLoop(options)];
+  expect(results.map(({ text: said }) => said)).toEqual(["Done.", "Done."]);
+  expect(bodies.map((body) => ["temperature", "top_p"].map((field) => field in body))).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+  ]);
+});
+
 const chat = allRows.filter(({ kind }) => kind === "openai-chat").slice(0, 1);
 
 it.for(chat)("openaiChat: does not retry if the service rejects only the value of the temperature", async (row) => {
@@ -85,14 +99,25 @@ it("openaiChat does not replace max_tokens if its value is wrong", async () => {
   expect([result.status, bodies.length]).toEqual(["error", 1]);
 });
 
-it("openaiChat: runs the right tool if gpt-oss adds channel tokens to the tool's name in a call", async () => {
-  const { fetch, bodies } = createRecorder(({ messages: sent }) =>
-    sent.length > 1 ? chatText() : chatCall("c1", "look<|channel|>commentary"),
-  );
-  const provider = openaiChat({ client: connect(fetch), model: "openai/gpt-oss-20b" });
-  const result = await runToolLoop({ provider, tools: [tool("look")], messages });
-  expect(result).toMatchObject({ status: "completed", calls: [{ name: "look", outcome: "completed" }] });
-  expect(bodies[1]?.messages[1]).toMatchObject({ tool_calls: [{ function: { name: "look" } }] });
+it.for(["look<|channel|>commentary", "functions.look", "default_api.look", "default_api:look"])(
+  "openaiChat: runs the right tool if the model calls it %s",
+  async (name) => {
+    const { fetch, bodies } = createRecorder(({ messages: sent }) => (sent.length > 1 ? chatText() : chatCall("c1", name)));
+    const provider = openaiChat({ client: connect(fetch), model: "openai/gpt-oss-20b" });
+    const result = await runToolLoop({ provider, tools: [tool("look")], messages });
+    expect(result).toMatchObject({ status: "completed", calls: [{ name: "look", outcome: "completed" }] });
+    expect(bodies[1]?.messages[1]).toMatchObject({ tool_calls: [{ function: { name: "look" } }] });
+  },
+);
+
+it.for(["crm.look", "functions.see"])("openaiChat: runs no tool if the model calls %s, which does not exist", async (name) => {
+  const { fetch } = createRecorder(({ messages: sent }) => (sent.length > 1 ? chatText() : chatCall("c1", name)));
+  const result = await runToolLoop({
+    provider: openaiChat({ client: connect(fetch), model: "m" }),
+    tools: [tool("look")],
+    messages,
+  });
+  expect(result.calls).toMatchObject([{ name, outcome: "unknown-tool" }]);
 });
 
 it.for(["temperature", "max_tokens"])(

@@ -26,10 +26,17 @@ const refusals: readonly RegExp[] = [
   // Matches refusals by Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241,
   // github.com/langchain-ai/langchain-google/issues/330).
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
+  // Matches refusals to turn thinking off, as some models require for a forced call, by OpenRouter
+  // (github.com/can1357/oh-my-pi/pull/9420), DashScope (github.com/QwenLM/qwen-code/issues/7332) and Volcengine
+  // (github.com/VicBilibily/GCMP/issues/289, github.com/CherryHQ/cherry-studio/issues/7508).
+  /reasoning is mandatory|enable_thinking.{0,40}restricted to true|support disabling thinking|unsupported thinking type/i,
 ];
 
-/** Matches errors about a setting that the model does not support. */
-const settingRefusal = /unsupported|(?:not|n't) support|deprecated/i;
+/**
+ * Matches errors about a setting that the model does not support, and about two that it does not support together. Claude refuses
+ * `temperature` with `top_p` (github.com/open-webui/open-webui/issues/17922).
+ */
+const settingRefusal = /unsupported|(?:not|n't) support|deprecated|cannot both/i;
 
 /**
  * The names of settings in such errors. OpenAI writes "Unsupported value: 'temperature' does not support 0.2 with this model", even for an
@@ -59,7 +66,8 @@ function findRefusedSettings(
   { code, message }: ProviderError,
 ): readonly (keyof ModelSettings)[] {
   if (code !== "bad-request" || !settingRefusal.test(message)) return [];
-  return settingNames.flatMap(([name, pattern]) => (settings[name] !== undefined && pattern.test(message) ? [name] : []));
+  const found = settingNames.flatMap(([name, pattern]) => (settings[name] !== undefined && pattern.test(message) ? [name] : []));
+  return message.includes("cannot both") ? found.slice(1) : found;
 }
 
 /** The messages whose reasoning a service has refused. */

@@ -108,9 +108,13 @@ class TextWatch {
 
 type FindTool = (name: string | undefined) => ToolDefinition | undefined;
 
-/** Removes gpt-oss tokens from a tool's name, such as "look<|channel|>commentary" (github.com/vllm-project/vllm/issues/32587). */
+/**
+ * Removes from a tool's name the tokens of gpt-oss, as in "look<|channel|>commentary" (github.com/vllm-project/vllm/issues/32587), and the
+ * namespaces of GPT and Gemini, as in "functions.look" (github.com/tontinton/maki/issues/505) and "default_api.look"
+ * (github.com/google-gemini/cookbook/issues/1374). Other namespaces stay, because they may name a server whose tools are not available.
+ */
 function withPlainName<Chunk extends { readonly name: string }>(chunk: Chunk, find: FindTool): Chunk {
-  const name = chunk.name.replace(/<\|.*$/s, "").trim();
+  const name = chunk.name.replace(/^(?:functions|default_api)[.:]|<\|.*$/gs, "").trim();
   return name === chunk.name || find(chunk.name) !== undefined || find(name) === undefined ? chunk : { ...chunk, name };
 }
 

@@ -52,6 +52,7 @@ describe("toProviderError", () => {
     [400, "token limit exceeded"],
     [400, "too many tokens: 9000"],
     [400, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"],
+    [422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 1168"],
     [502, "prompt is too long: 213462 tokens > 200000 maximum"],
     [400, "total message size 2100954 exceeds limit 2097152"],
     [400, "tokens in request more than max tokens allowed"],
@@ -66,6 +67,8 @@ describe("toProviderError", () => {
     [401, "This plan supports only 256K context. Shorten the conversation."],
     [429, { type: "rate_limit_error", message: "Extra usage is required for long context requests." }],
     [429, "Extra usage is required for 1M context."],
+    [429, { type: "rate_limit_error", message: "Usage credits are required for long context requests." }],
+    [429, "Usage credits required for 1M context"],
     [503, "Context size has been exceeded."],
     [529, { type: "server_error", message: "Context size has been exceeded." }],
     [503, { code: "context_length_exceeded" }],
@@ -150,6 +153,8 @@ describe("toProviderError", () => {
     [400, { type: "invalid_model", code: "1500" }],
     [400, { code: "data_residency_mismatch" }],
     [400, { code: "image_parse_error" }],
+    [400, { code: "invalid_prompt", message: "Invalid Responses API request" }],
+    [400, { code: "invalid_prompt", message: "Backend request failed with status 400" }],
   ])("recognizes bad-request in status %j with %j", (row) => check("bad-request", false, row));
 
   it.for<Row>([
@@ -159,6 +164,11 @@ describe("toProviderError", () => {
     [400, { code: "content_policy_violation" }],
     [403, "x requires moderation on OpenRouter. Your input was flagged for violence"],
     [400, { code: "bio_policy" }],
+    [
+      400,
+      { code: "invalid_prompt", message: "Invalid prompt: your prompt was flagged as potentially violating our usage policy." },
+    ],
+    [400, "Invalid prompt: we've limited access to this content for safety reasons."],
     [500, { code: "sensitive_words_detected", message: "sensitive words detected" }],
     [422, "input new_sensitive (1026)"],
   ])("recognizes content-filter in status %j with %j", (row) => check("content-filter", false, row));

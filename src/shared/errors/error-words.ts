@@ -32,7 +32,11 @@ export const exactWords: readonly WordGroup[] = [
       // Matches OpenRouter's error types, and its moderation errors with status 403 (openrouter.ai/docs/api/errors).
       /^content_policy_violation$|^refusal$|^flagged_input$|requires moderation on openrouter/i,
       // Matches error codes of OpenAI's Responses API (platform.openai.com/docs/api-reference/responses).
-      /^(?:invalid_prompt|bio_policy|cyber_policy|misalignment_policy_violation)$/,
+      /^(?:bio_policy|cyber_policy|misalignment_policy_violation)$/,
+      // Matches the messages of OpenAI with the code "invalid_prompt" (github.com/openai/codex/issues/7250, github.com/microsoft/PyRIT/pull/1463).
+      // OpenRouter and Bedrock use this code for each invalid request (github.com/openai/codex/issues/18307,
+      // github.com/anomalyco/opencode/pull/49099), so the code alone says nothing.
+      /invalid prompt: (?:your|we)/i,
       // Matches Anthropic's message (github.com/anthropics/claude-code/issues/58367).
       /blocked by content filtering policy/i,
       // Matches DeepSeek's message (github.com/deepseek-ai/DeepSeek-V2/issues/30).
@@ -75,9 +79,9 @@ export const exactWords: readonly WordGroup[] = [
     // shorter request does.
     code: "context-too-long",
     patterns: [
-      // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721) and Kimi
+      // Matches messages from Anthropic (github.com/anthropics/claude-code/issues/48721 and 61808) and Kimi
       // (github.com/MoonshotAI/kimi-code/pull/2655).
-      /extra usage is required for .{0,40}\bcontext|supports only \d{1,20}[km]? context/i,
+      /usage (?:is|credits).{0,4} required for .{0,40}\bcontext|supports only \d{1,20}[km]? context/i,
     ],
   },
   {
@@ -172,8 +176,8 @@ const contextWords: WordGroup = {
     // Matches OpenAI's and Qwen's errors about one text, usually a tool result (github.com/earendil-works/pi/issues/2122,
     // github.com/QwenLM/qwen-code/issues/1082). Ids have other limits.
     /maximum length (?:1048576|10485760)\b|^string value length/i,
-    // Matches the error from github.com/huggingface/text-generation-inference.
-    /inputs?`? tokens \+ `?max_new_tokens`? must be/i,
+    // Matches errors from github.com/huggingface/text-generation-inference (issues 628 and 695).
+    /inputs?`? (?:tokens \+ .{1,20} must be|must have less)/i,
   ],
 };
 

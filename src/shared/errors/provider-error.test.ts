@@ -87,6 +87,8 @@ describe("toProviderError", () => {
     ["a refused connection", fetchFailed("ECONNREFUSED"), true],
     ["an unknown host name", fetchFailed("ENOTFOUND"), true],
     ["Safari's failed fetch", new TypeError("Load failed"), true],
+    ["Safari's lost connection", new TypeError("The network connection was lost."), true],
+    ["a lost connection in Cloudflare Workers", new Error("Network connection lost."), true],
     ["Chromium's failed fetch", new TypeError("Failed to fetch"), true],
     ["Firefox's failed fetch", new TypeError("NetworkError when attempting to fetch resource."), true],
     [

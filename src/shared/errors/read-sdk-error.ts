@@ -126,9 +126,9 @@ const codeByWord: readonly (readonly [RegExp, ProviderErrorCode])[] = [
   [/^(?:slow_down|unavailable|service_unavailable)$/, "overloaded"],
   [/^(?:authentication_error|permission_error|invalid_api_key|unauthenticated|permission_denied)$/, "auth"],
   [/^(?:authentication|accessdeniedexception)$/, "auth"],
-  [/^(?:invalid_request_error|not_found_error|invalid_request|validationexception|badrequesterror)$/, "bad-request"],
-  [/^(?:invalid_argument|failed_precondition|not_found)$/, "bad-request"],
-  [/^(?:server_error|internal_server_error|api_error|timeout_error|timeout|vector_store_timeout)$/, "server"],
+  [/^(?:invalid_request(?:_error)?|not_found_error|validationexception|badrequesterror)$/, "bad-request"],
+  [/^(?:invalid_argument|invalid_prompt|failed_precondition|not_found)$/, "bad-request"],
+  [/^(?:(?:internal_)?server_error|api_error|timeout_error|timeout|vector_store_timeout)$/, "server"],
   [/^(?:internalserverexception|modelstreamerrorexception|deadline_exceeded|internal)$/, "server"],
 ];
 
@@ -137,6 +137,10 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:conn(?:reset|refused|aborted)|notfound|ai_again|timedout|pipe|host(?:unreach|down)|net(?:unreach|down|reset))|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** Matches messages about failed connections from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
+/**
+ * Matches messages about failed connections from `fetch` in Node, Chromium, Firefox, Safari, Bun, Deno and Cloudflare Workers
+ * (github.com/cloudflare/workers-sdk/issues/13306), from the provider SDKs, and from OpenRouter
+ * (github.com/earendil-works/pi/issues/3317).
+ */
 const networkText =
-  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
+  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|.{0,12}connection (?:was )?(?:error.?|lost.?|closed.*)|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|incomplete json segment at the end)$/i;
