@@ -37,10 +37,10 @@ const tools = [getTime];
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 {
   const shown: string[] = [];
-  const show = (part: string): void => void shown.push(part);
+  const process = { stdout: { write: (part: string): void => void shown.push(part) } };
   // #region thoughts
   for await (const event of streamToolLoop({ provider, tools, messages })) {
-    if (event.type === "reasoning-delta") show(event.text);
+    if (event.type === "reasoning-delta") process.stdout.write(event.text);
   }
   // #endregion thoughts
   assert.equal(shown.join(""), "At night, people sleep.");

@@ -19,7 +19,7 @@ const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)
 const marker = /^\s*\/\/ #(end)?region\b/;
 
 const programsMark = "<!-- programs -->";
-const isGuide = /^docs\/(?:(?:guides|concepts)\/|options\.md$)/;
+const isGuide = /^docs\/(?:(?:guides|concepts)\/|(?:options|media|run-log)\.md$)/;
 
 /** A reader can paste the first snippet of a guide: it declares what it uses, except these names and those that the page explains. */
 const givenNames: ReadonlySet<string> = new Set(["provider", "tools", "messages"]);

@@ -8,15 +8,10 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { Message } from "turnwright";
 
 const folder = mkdtempSync(join(tmpdir(), "first-steps-"));
-const file = join(folder, "bill-7.jsonl");
+const home = process.cwd();
+process.chdir(folder);
 const provider = createMockProvider([[toolCall("pay", { amount: 900 })], text("Paid.")]);
 const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
-const paid: number[] = [];
-const payBill = async (amount: number): Promise<string> => {
-  await Promise.resolve();
-  paid.push(amount);
-  return "done";
-};
 
 // #region approve
 import { z } from "zod";
@@ -28,26 +23,27 @@ const pay = defineTool({
   description: "Pays an amount in EUR",
   inputSchema: z.object({ amount: z.number() }),
   needsApproval: ({ amount }) => amount > 100,
-  execute: ({ amount }) => payBill(amount),
+  execute: ({ amount }) => ({ paid: amount }),
 });
 const options = { provider, tools: [pay], middleware: [approve()], messages, runId: "bill-7" };
-const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+const first = await runToolLoop({ ...options, journal: fileJournal("bill-7.jsonl") });
 // The status is "suspended", and `first.reason.calls` lists the calls that wait for a decision. The process can end here.
 // #endregion approve
 
 assert.equal(first.status, "suspended");
 assert.equal(first.reason.kind, "approval-required");
-assert.deepEqual(paid, []);
+assert.equal(first.toolCallsExecuted, 0);
 
 // #region resume
 import { inspectJournal } from "turnwright/journal";
 
-const { pendingCalls } = await inspectJournal(file);
+const { pendingCalls } = await inspectJournal("bill-7.jsonl");
 const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show their `name` and `args` to a person
 const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }])); // or "deny"
-const result = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+const result = await runToolLoop({ ...options, journal: fileJournal("bill-7.jsonl"), answers });
 // The status is "completed", and the text is "Paid." The first response comes from the journal, so you do not pay for it twice.
 // #endregion resume
 
-assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);
+assert.deepEqual([result.status, result.text, result.toolCallsExecuted, provider.calls], ["completed", "Paid.", 1, 2]);
+process.chdir(home);
 rmSync(folder, { recursive: true, force: true });

@@ -24,8 +24,8 @@ import { z } from "zod";
 const messages: readonly Message[] = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 const look = [text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })];
 const shown: string[] = [];
-const show = (said: string): void => void shown.push(said);
-const fetchForecast = async (city: string, _options: { signal: AbortSignal }): Promise<unknown> => ({ city, degrees: 7 });
+const console = { log: (said: string): void => void shown.push(said) };
+const process = { stdout: { write: console.log } };
 
 const provider = createMockProvider([look, text("Yes, take a coat.")]);
 // #region tool
@@ -33,7 +33,7 @@ const getForecast = defineTool({
   name: "get_forecast",
   description: "Weather of the next days",
   inputSchema: z.object({ city: z.string() }),
-  execute: ({ city }, { signal }) => fetchForecast(city, { signal }),
+  execute: ({ city }) => ({ city, degrees: 7 }),
 });
 const tools = [getForecast];
 
@@ -43,7 +43,7 @@ const result = await runToolLoop({
   messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
   limits: { maxIterations: 10 }, // default 100
 });
-show(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
+console.log(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
 // #endregion tool
 assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, take a coat.", "answered", 2]);
 
@@ -52,11 +52,11 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   // #region stream
   const stream = streamToolLoop({ provider, tools, messages });
   for await (const event of stream) {
-    if (event.type === "text-delta") show(event.text);
-    if (event.type === "tool-end") show(`[${event.name}] `);
+    if (event.type === "text-delta") process.stdout.write(event.text);
+    if (event.type === "tool-end") process.stdout.write(`[${event.name}] `);
   }
   const { status, text: answer } = await stream.result; // resolves after an error too
-  if (status === "error") show("[failed]");
+  if (status === "error") process.stdout.write("[failed]");
   // #endregion stream
   assert.equal(shown.splice(0).join(""), "Let me look. [get_forecast] Yes, take a coat.");
   assert.equal(answer, "Yes, take a coat.");
@@ -82,9 +82,9 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     tools,
     messages,
     limits: { maxIterations: 2 },
-    middleware: [onIteration((finished, { lastToolCalls }) => show(`${finished}: ${lastToolCalls.length} calls`))],
+    middleware: [onIteration((finished, { lastToolCalls }) => console.log(`${finished}: ${lastToolCalls.length} calls`))],
   });
-  if (reason.kind === "max-iterations") show(`No answer after ${reason.limit} iterations.`);
+  if (reason.kind === "max-iterations") console.log(`No answer after ${reason.limit} iterations.`);
   // `text` is "Let me look.", the last text that the model wrote.
   assert.deepEqual(shown.splice(0), ["1: 1 calls", "2: 1 calls", "No answer after 2 iterations."]);
   assert.equal(text, "Let me look.");
@@ -115,7 +115,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   stopButton.addEventListener("click", () => control.stop());
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
-  if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
+  if (status === "stopped-by-user") console.log(`Stopped. Until then: ${text}`);
   // `done` has the text, and one result for each call. The interrupted call has the outcome "interrupted".
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
@@ -160,8 +160,8 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   ]);
   const schema = z.object({ city: z.string(), coat: z.boolean() });
   const answer = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
-  if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
-  if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
+  if (answer.output !== undefined) console.log(`${answer.output.city}: ${answer.output.coat}`);
+  if (answer.reason.kind === "invalid-output") console.log(`No answer that fits: ${answer.text}`);
   // Shows "Oslo: true". The model's first two answers were invalid, and the model read an error message after each.
   assert.deepEqual(shown.splice(0), ["Oslo: true"]);
 }
@@ -173,4 +173,4 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   assert.equal(provider.requests[1]?.messages.at(-1)?.role, "tool"); // the second request ends with the forecast
 }
 
-console.log("ai-sdk-after: the same programs on turnwright hold.");
+globalThis.console.log("ai-sdk-after: the same programs on turnwright hold.");

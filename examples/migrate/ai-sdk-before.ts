@@ -9,18 +9,15 @@ import { callTool, createModel, say, usage } from "./ai-sdk-model.ts";
 const prompt = "Do I need a coat in Oslo?";
 const look = [say("Let me look. "), callTool("get_forecast", { city: "Oslo" })];
 const shown: string[] = [];
-const show = (text: string): void => void shown.push(text);
-const fetchForecast = async (city: string, _options: { signal: AbortSignal | undefined }): Promise<unknown> => ({
-  city,
-  degrees: 7,
-});
+const console = { log: (text: string): void => void shown.push(text) };
+const process = { stdout: { write: console.log } };
 
 const model = createModel([look, [say("Yes, take a coat.")]]);
 // #region tool
 const getForecast = tool({
   description: "Weather of the next days",
   inputSchema: z.object({ city: z.string() }),
-  execute: ({ city }, { abortSignal }) => fetchForecast(city, { signal: abortSignal }),
+  execute: ({ city }) => ({ city, degrees: 7 }),
 });
 const tools = { get_forecast: getForecast };
 
@@ -30,7 +27,7 @@ const result = await generateText({
   prompt: "Do I need a coat in Oslo?",
   stopWhen: isStepCount(10), // without `stopWhen`: one request, and the model never reads the forecast
 });
-show(result.text);
+console.log(result.text);
 // #endregion tool
 assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes, take a coat.", "stop", 2]);
 {
@@ -43,9 +40,9 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
   // #region stream
   const { stream, text } = streamText({ model, tools, prompt, stopWhen: isStepCount(10) });
   for await (const part of stream) {
-    if (part.type === "text-delta") show(part.text);
-    if (part.type === "tool-result") show(`[${part.toolName}] `);
-    if (part.type === "error") show("[failed]");
+    if (part.type === "text-delta") process.stdout.write(part.text);
+    if (part.type === "tool-result") process.stdout.write(`[${part.toolName}] `);
+    if (part.type === "error") process.stdout.write("[failed]");
   }
   const answer = await text; // rejects after an error
   // #endregion stream
@@ -77,9 +74,9 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
     tools,
     prompt,
     stopWhen: isStepCount(2),
-    onStepEnd: ({ stepNumber, toolCalls }) => show(`${stepNumber}: ${toolCalls.length} calls`),
+    onStepEnd: ({ stepNumber, toolCalls }) => console.log(`${stepNumber}: ${toolCalls.length} calls`),
   });
-  if (finishReason === "tool-calls") show(`No answer after ${steps.length} steps.`);
+  if (finishReason === "tool-calls") console.log(`No answer after ${steps.length} steps.`);
   // `text` is "", because it contains only the text of the last step.
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["0: 1 calls", "1: 1 calls", "No answer after 2 steps."]);
@@ -114,7 +111,7 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
     });
   } catch (error) {
     if (!controller.signal.aborted) throw error;
-    show("Stopped.");
+    console.log("Stopped.");
   }
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped."]);
@@ -157,10 +154,10 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
   const schema = z.object({ city: z.string(), coat: z.boolean() });
   try {
     const { output } = await generateText({ model, prompt, output: Output.object({ schema }) });
-    show(`${output.city}: ${output.coat}`);
+    console.log(`${output.city}: ${output.coat}`);
   } catch (error) {
     if (!NoObjectGeneratedError.isInstance(error)) throw error;
-    show(`No answer that fits: ${error.text}`); // { "city": "Oslo", "coat": "maybe" }
+    console.log(`No answer that fits: ${error.text}`); // { "city": "Oslo", "coat": "maybe" }
   }
   // #endregion output
   assert.deepEqual(shown.splice(0), ['No answer that fits: { "city": "Oslo", "coat": "maybe" }']);
@@ -190,4 +187,4 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
   // #endregion test
 }
 
-console.log("ai-sdk-before: the programs on the AI SDK hold.");
+globalThis.console.log("ai-sdk-before: the programs on the AI SDK hold.");

@@ -21,8 +21,8 @@ import { z } from "zod";
 const messages: readonly Message[] = [{ role: "user", content: "Where is order 7?" }];
 const lookUp = toolCall("look_up_order", { id: "7" });
 const shown: string[] = [];
-const show = (said: string): void => void shown.push(said);
-const fetchOrder = async (id: string, _options: { signal: AbortSignal }): Promise<unknown> => ({ id, isLate: true });
+const console = { log: (said: string): void => void shown.push(said) };
+const process = { stdout: { write: console.log } };
 
 const provider = createMockProvider([[text("Let me look. "), lookUp], text("It is late."), text("Tomorrow.")]);
 // #region tool
@@ -30,12 +30,12 @@ const lookUpOrder = defineTool({
   name: "look_up_order",
   description: "Status of an order",
   inputSchema: z.object({ id: z.string() }),
-  execute: ({ id }, { signal }) => fetchOrder(id, { signal }),
+  execute: ({ id }) => ({ id, isLate: true }),
 });
 const support = { provider, system: "Be short.", tools: [lookUpOrder] };
 
 const result = await runToolLoop({ ...support, messages: [{ role: "user", content: "Where is order 7?" }] });
-show(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
+console.log(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
 // #endregion tool
 assert.equal(shown.pop(), "It is late.");
 // #region next
@@ -49,8 +49,8 @@ const tools = [lookUpOrder];
   // #region stream
   const stream = streamToolLoop({ provider, tools, messages });
   for await (const event of stream) {
-    if (event.type === "text-delta") show(event.text);
-    if (event.type === "tool-end") show("[looked up] ");
+    if (event.type === "text-delta") process.stdout.write(event.text);
+    if (event.type === "tool-end") process.stdout.write("[looked up] ");
   }
   const { status, text: answer } = await stream.result; // resolves after an error too
   // #endregion stream
@@ -63,7 +63,7 @@ const tools = [lookUpOrder];
   // #region limit
   const limited = await runToolLoop({ provider, tools, messages, limits: { maxIterations: 2 } });
   if (limited.reason.kind === "max-iterations") {
-    show(`The limit of ${limited.reason.limit} iterations was reached.`); // `limited.messages` has the history
+    console.log(`The limit of ${limited.reason.limit} iterations was reached.`); // `limited.messages` has the history
   }
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["The limit of 2 iterations was reached."]);
@@ -83,7 +83,7 @@ const tools = [lookUpOrder];
     limits: { maxIterations: 2 },
     middleware: [finalAnswer()],
   });
-  show(limited.text); // the model answered once more, without tools; the reason is still "max-iterations"
+  console.log(limited.text); // the model answered once more, without tools; the reason is still "max-iterations"
   assert.deepEqual(shown.splice(0), ["It is late, I think."]);
   assert.deepEqual([limited.reason.kind, limited.finalAnswer], ["max-iterations", true]);
 }
@@ -105,7 +105,7 @@ const tools = [lookUpOrder];
   stopButton.addEventListener("click", () => control.stop());
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
-  if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
+  if (stopped.status === "stopped-by-user") console.log(`Stopped. Until then: ${stopped.text}`);
   // `stopped.messages` has one result for each call. The interrupted call has the outcome "interrupted".
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
@@ -146,8 +146,8 @@ const tools = [lookUpOrder];
   const provider = createMockProvider([text('{ "id": "7", "isLate": "yes" }'), text('{ "id": "7", "isLate": true }')]);
   const schema = z.object({ id: z.string(), isLate: z.boolean() });
   const { output, reason } = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
-  if (output !== undefined) show(`${output.id}: ${output.isLate}`);
-  if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
+  if (output !== undefined) console.log(`${output.id}: ${output.isLate}`);
+  if (reason.kind === "invalid-output") console.log(`${reason.attempts} answers in a row did not fit.`);
   // Shows "7: true". The model's first answer was invalid, and the model read an error message.
   assert.deepEqual(shown.splice(0), ["7: true"]);
 }
@@ -160,4 +160,4 @@ const tools = [lookUpOrder];
   assert.equal(provider.calls, 2);
 }
 
-console.log("openai-agents-after: the same programs on turnwright hold.");
+globalThis.console.log("openai-agents-after: the same programs on turnwright hold.");

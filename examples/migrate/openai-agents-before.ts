@@ -7,9 +7,9 @@ import { z } from "zod";
 
 setTracingDisabled(true);
 const shown: string[] = [];
-const show = (text: string): void => void shown.push(text);
+const console = { log: (text: string): void => void shown.push(text) };
+const process = { stdout: { write: console.log } };
 const lookUp = functionCall("look_up_order", { id: "7" }, { callId: "call_1" });
-const fetchOrder = async (id: string, _options: { signal: AbortSignal | undefined }): Promise<unknown> => ({ id, isLate: true });
 
 const model = new ScriptedModel([[assistantMessage("Let me look. "), lookUp], [assistantMessage("It is late.")]]);
 // #region tool
@@ -17,12 +17,12 @@ const lookUpOrder = tool({
   name: "look_up_order",
   description: "Status of an order",
   parameters: z.object({ id: z.string() }),
-  execute: ({ id }, _runContext, details) => fetchOrder(id, { signal: details?.signal }),
+  execute: ({ id }) => ({ id, isLate: true }),
 });
 const agent = new Agent({ name: "Support", instructions: "Be short.", model, tools: [lookUpOrder] });
 
 const result = await run(agent, "Where is order 7?");
-show(result.finalOutput ?? "No answer.");
+console.log(result.finalOutput ?? "No answer.");
 // #endregion tool
 assert.equal(shown.pop(), "It is late.");
 model.enqueue([assistantMessage("Tomorrow.")]);
@@ -37,8 +37,9 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   // #region stream
   const stream = await run(agent, "Where is order 7?", { stream: true });
   for await (const event of stream) {
-    if (event.type === "raw_model_stream_event" && event.data.type === "output_text_delta") show(event.data.delta);
-    if (event.type === "run_item_stream_event" && event.name === "tool_output") show("[looked up] ");
+    if (event.type === "raw_model_stream_event" && event.data.type === "output_text_delta")
+      process.stdout.write(event.data.delta);
+    if (event.type === "run_item_stream_event" && event.name === "tool_output") process.stdout.write("[looked up] ");
   }
   await stream.completed; // rejects after an error
   const answer = stream.finalOutput;
@@ -55,7 +56,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
     await run(agent, "Where is order 7?", { maxTurns: 2 });
   } catch (error) {
     if (!(error instanceof MaxTurnsExceededError)) throw error;
-    show(error.message); // "Max turns (2) exceeded"; `error.state` has the history
+    console.log(error.message); // "Max turns (2) exceeded"; `error.state` has the history
   }
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["Max turns (2) exceeded"]);
@@ -81,7 +82,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
     await run(agent, "Where is order 7?", { signal: controller.signal });
   } catch (error) {
     if (!controller.signal.aborted) throw error;
-    show("Stopped."); // the AbortError has neither the text nor the history
+    console.log("Stopped."); // the AbortError has neither the text nor the history
   }
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped."]);
@@ -131,10 +132,10 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const agent = new Agent({ name: "Support", model, outputType: schema });
   try {
     const { finalOutput } = await run(agent, "Is order 7 late?");
-    if (finalOutput !== undefined) show(`${finalOutput.id}: ${finalOutput.isLate}`);
+    if (finalOutput !== undefined) console.log(`${finalOutput.id}: ${finalOutput.isLate}`);
   } catch (error) {
     if (!(error instanceof ModelBehaviorError)) throw error;
-    show(error.message); // the first answer that does not fit ends the run
+    console.log(error.message); // the first answer that does not fit ends the run
   }
   // #endregion output
   assert.deepEqual(shown.splice(0), ["Invalid output type: final assistant output did not match the expected schema."]);
@@ -153,4 +154,4 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   // #endregion test
 }
 
-console.log("openai-agents-before: the programs on OpenAI Agents hold.");
+globalThis.console.log("openai-agents-before: the programs on OpenAI Agents hold.");

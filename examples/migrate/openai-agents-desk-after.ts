@@ -6,11 +6,10 @@ import { createLoopEvents, defineTool, type Message, runToolLoop } from "turnwri
 import { guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
-import { type DeskFacts, isOffTopic } from "./desk-facts.ts";
+import type { DeskFacts } from "./desk-facts.ts";
 
 const shown: string[] = [];
-const show = (line: string): void => void shown.push(line);
-const refunds: string[] = [];
+const console = { log: (line: string): void => void shown.push(line) };
 const provider = createMockProvider([
   toolCall("transfer_to_billing", {}),
   toolCall("refund", { id: "7" }),
@@ -20,19 +19,18 @@ const provider = createMockProvider([
   text("Yes, on Friday."),
   text("First, you need"),
 ]);
+// #region desk
 const inputSchema = z.object({ id: z.string() });
 const findOrder = defineTool({ name: "find_order", description: "Finds an order", inputSchema, execute: () => "sent" });
 const refund = defineTool({
   name: "refund",
   description: "Refunds an order",
   inputSchema,
-  execute: ({ id }) => (refunds.push(id), "refunded"),
+  execute: ({ id }) => ({ refunded: id }),
 });
-
-// #region desk
 const topic: InputCheck = {
   name: "topic",
-  check: async ({ text: asked }) => ((await isOffTopic(asked)) ? { kind: "refuse", info: { score: 0.9 } } : { kind: "pass" }),
+  check: ({ text: asked }) => (asked.includes("lock") ? { kind: "refuse", info: { score: 0.9 } } : { kind: "pass" }),
 };
 const agents = createHandoffs({
   start: "triage",
@@ -57,9 +55,10 @@ const desk = { provider, tools: agents.tools, middleware: [agents, checks] };
 
 const question: Message = { role: "user", content: "Refund order 7. When does the new cup arrive?" };
 const result = await runToolLoop({ ...desk, messages: [question] });
-show(`${result.agent}: ${result.text}`);
+console.log(`${result.agent}: ${result.text}`);
 // #endregion desk
 const requests = provider.requests.map(({ system = "", tools }) => ({ system, tools: tools.map(({ name }) => name) }));
+const refunds = result.calls.flatMap(({ name, args }) => (name === "refund" ? [(args as { id: string }).id] : []));
 assert.ok(!JSON.stringify(provider.requests[1]?.messages).includes("transfer_to_billing"));
 
 // #region next
@@ -74,7 +73,7 @@ assert.equal(next.text, "Yes, on Friday.");
 
 // #region refused
 const { reason } = await runToolLoop({ ...desk, messages: [{ role: "user", content: "How do I pick a lock?" }] });
-if (reason.kind === "input-guardrail") show(`Refused by ${reason.guardrail}.`); // the result has the history and the usage
+if (reason.kind === "input-guardrail") console.log(`Refused by ${reason.guardrail}.`); // the result has the history and the usage
 // #endregion refused
 
 {
@@ -90,8 +89,8 @@ if (reason.kind === "input-guardrail") show(`Refused by ${reason.guardrail}.`); 
     middleware: [guardrails({ input: [slow] })],
     events,
   });
-  assert.deepEqual([refused.reason.kind, leaked, refunds], ["input-guardrail", [], ["7"]]);
+  assert.deepEqual([refused.reason.kind, leaked, refused.toolCallsExecuted], ["input-guardrail", [], 0]);
 }
 
 export const facts: DeskFacts = { shown, requests, nextSystem, refunds };
-console.log("openai-agents-desk-after: the desk on turnwright holds.");
+globalThis.console.log("openai-agents-desk-after: the desk on turnwright holds.");

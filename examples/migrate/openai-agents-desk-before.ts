@@ -20,7 +20,7 @@ import { type DeskFacts, isOffTopic } from "./desk-facts.ts";
 
 setTracingDisabled(true);
 const shown: string[] = [];
-const show = (line: string): void => void shown.push(line);
+const console = { log: (line: string): void => void shown.push(line) };
 const refunds: string[] = [];
 const model = new ScriptedModel([
   [functionCall("transfer_to_billing", {}, { callId: "call_1" })],
@@ -62,7 +62,7 @@ const triage = new Agent({
 billing.handoffs.push(triage);
 
 const result = await run(triage, "Refund order 7. When does the new cup arrive?");
-show(`${result.lastAgent?.name}: ${result.finalOutput}`);
+console.log(`${result.lastAgent?.name}: ${result.finalOutput}`);
 // #endregion desk
 model.assertComplete();
 const requests = model.calls.map(({ request }) => ({
@@ -86,7 +86,7 @@ try {
   await run(triage, "How do I pick a lock?");
 } catch (error) {
   if (!(error instanceof InputGuardrailTripwireTriggered)) throw error;
-  show(`Refused by ${error.result.guardrail.name}.`); // the error has neither the history nor the usage
+  console.log(`Refused by ${error.result.guardrail.name}.`); // the error has neither the history nor the usage
 }
 // #endregion refused
 
@@ -124,4 +124,4 @@ try {
 }
 
 export const facts: DeskFacts = { shown, requests, nextSystem, refunds };
-console.log("openai-agents-desk-before: the desk on OpenAI Agents holds.");
+globalThis.console.log("openai-agents-desk-before: the desk on OpenAI Agents holds.");

@@ -1,18 +1,20 @@
 // Runs that use a model of the AI SDK.
 
 import assert from "node:assert/strict";
-import { createOpenAI } from "@ai-sdk/openai";
+import { openai } from "@ai-sdk/openai";
 import { runToolLoop, withRetry, type Message } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 const told: string[] = [];
-const log: AiSdkModelOptions["onWarning"] = ({ type, feature }) => void told.push(`${type} ${String(feature)}`);
+type Warning = Parameters<NonNullable<AiSdkModelOptions["onWarning"]>>[0];
+const console = { warn: ({ type, feature }: Warning): void => void told.push(`${type} ${String(feature)}`) };
 
 const bodies: unknown[] = [];
 
+const { fetch } = globalThis;
 /** Simulates the service of the model, which is overloaded at the first request. */
-async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
+globalThis.fetch = async (_: unknown, init?: { body?: unknown }): Promise<Response> => {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)
     return Response.json({ error: { message: "Busy." } }, { status: 503, headers: { "retry-after-ms": "1" } });
@@ -25,9 +27,8 @@ async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   ];
   const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
   return new Response(frames, { headers: { "content-type": "text/event-stream" } });
-}
-
-const openai = createOpenAI({ apiKey: "not-a-key", fetch });
+};
+process.env["OPENAI_API_KEY"] = "not-a-key";
 
 // #region model
 const model = aiSdkModel({
@@ -35,10 +36,11 @@ const model = aiSdkModel({
   id: "openai", // default "openai.responses"; for usage and prices
   providerOptions: { openai: { reasoningEffort: "low" } },
   providerTools: { web_search: openai.tools.webSearch({}) }, // the service runs these tools; they are not calls of the run
-  onWarning: (warning) => log(warning),
+  onWarning: (warning) => console.warn(warning),
 });
 const result = await runToolLoop({ provider: withRetry(model), messages, modelSettings: { seed: 7 } });
 // #endregion model
+globalThis.fetch = fetch;
 
 assert.deepEqual([result.status, result.text], ["completed", "It is."]);
 assert.deepEqual(told, ["unsupported seed"]);

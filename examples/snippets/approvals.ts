@@ -101,20 +101,22 @@ const tools = [
 {
   const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Paid.")]);
   const folder = mkdtempSync(join(tmpdir(), "bills-"));
-  const file = join(folder, "bill-7.jsonl");
+  const home = process.cwd();
+  process.chdir(folder);
   payments = 0;
   // #region ask
   const policy: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
   const options = { provider, tools, messages, middleware: [approve(policy)], runId: "bill-7" };
-  const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+  const first = await runToolLoop({ ...options, journal: fileJournal("bill-7.jsonl") });
   if (first.reason.kind !== "approval-required") throw new Error("No call needs approval.");
   const ids = first.reason.calls.map(({ id }) => id); // days later, in another process:
   const answers = Object.fromEntries(ids.map((id) => [id, { kind: "approve" as const }]));
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+  const second = await runToolLoop({ ...options, journal: fileJournal("bill-7.jsonl"), answers });
   // #endregion ask
   assert.deepEqual([first.status, first.functionHistory.length], ["suspended", 1]);
   assert.deepEqual([second.text, second.functionHistory.length, payments], ["Paid.", 2, 1]);
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+  const third = await runToolLoop({ ...options, journal: fileJournal("bill-7.jsonl"), answers });
   assert.deepEqual([third.text, payments], ["Paid.", 1]);
+  process.chdir(home);
   rmSync(folder, { recursive: true, force: true });
 }

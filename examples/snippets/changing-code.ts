@@ -4,16 +4,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLoopControl, defineTool, isLoopError, type LoopOptions, type Message, runToolLoop } from "turnwright";
+import { defineTool, isLoopError, type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
 const home = process.cwd();
 process.chdir(folder);
-const file = "ticket-7.jsonl";
 const messages: readonly Message[] = [{ role: "user", content: "Where is my order?" }];
-const control = createLoopControl();
 const lines: string[] = [];
 let lookups = 0;
 
@@ -30,7 +28,13 @@ const findOrder = defineTool({
 const searchOrders = { ...findOrder, name: "search_orders" };
 const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("find_order") : text("I cannot look.")));
 
-const oldCode: LoopOptions = { provider, tools: [findOrder], messages, runId: "ticket-7", journal: fileJournal(file) };
+const oldCode: LoopOptions = {
+  provider,
+  tools: [findOrder],
+  messages,
+  runId: "ticket-7",
+  journal: fileJournal("ticket-7.jsonl"),
+};
 const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.0" };
 
 {
@@ -40,9 +44,8 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
     provider,
     tools,
     messages,
-    control,
     runId: "ticket-7",
-    journal: fileJournal(file),
+    journal: fileJournal("ticket-7.jsonl"),
     version: "2.4.0",
   });
   // #endregion version
@@ -67,7 +70,10 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
     return pendingCalls.some((call) => call.name === name);
   }
   // #endregion needed
-  assert.deepEqual([await needsTool(file, "find_order"), await needsTool(file, "search_orders")], [true, false]);
+  assert.deepEqual(
+    [await needsTool("ticket-7.jsonl", "find_order"), await needsTool("ticket-7.jsonl", "search_orders")],
+    [true, false],
+  );
 }
 
 {
@@ -82,7 +88,7 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
 
 {
   // #region read
-  const { version, lastVersion } = await inspectJournal(file); // "2.4.0" began the run, "2.5.0" continued it
+  const { version, lastVersion } = await inspectJournal("ticket-7.jsonl"); // "2.4.0" began the run, "2.5.0" continued it
   // #endregion read
   assert.deepEqual([version, lastVersion], ["2.4.0", "2.5.0"]);
 }

@@ -36,7 +36,7 @@ const directory = mkdtempSync(join(tmpdir(), "chats-"));
 const home = process.cwd();
 process.chdir(directory);
 const shown: string[] = [];
-const show = (part: string): void => void shown.push(part);
+const console = { log: (part: string): void => void shown.push(part) };
 
 // #region create
 const chats = fileConversationStore("chats"); // a folder
@@ -50,19 +50,22 @@ const first = await conversation.send("Do I need a coat in Oslo?"); // a LoopRes
 // #endregion create
 assert.equal(first.text, "You said: Do I need a coat in Oslo?");
 
-// #region stream
-const stream = conversation.stream("And tomorrow?", { limits: { maxIterations: 5 } }); // for this run only
-for await (const event of stream) if (event.type === "text-delta") show(event.text);
-const second = await stream.result;
-// #endregion stream
-assert.deepEqual([second.text, shown.join("")], ["You said: And tomorrow?", "You said: And tomorrow?"]);
+{
+  const process = { stdout: { write: console.log } };
+  // #region stream
+  const stream = conversation.stream("And tomorrow?", { limits: { maxIterations: 5 } }); // for this run only
+  for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
+  const second = await stream.result;
+  // #endregion stream
+  assert.deepEqual([second.text, shown.join("")], ["You said: And tomorrow?", "You said: And tomorrow?"]);
+}
 
 // #region resume
 const { status, reason } = await conversation.send("Pay the bill, please.");
 if (status === "suspended" && "calls" in reason) {
   const answers = Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
   const { text: answer } = await conversation.resume({ answers }); // also in another process, and days later
-  show(answer);
+  console.log(answer);
 }
 // #endregion resume
 assert.equal(shown.at(-1), "I have paid it.");
@@ -115,7 +118,7 @@ assert.equal(answers.filter((response) => response.status === 409).length, 1);
 }
 
 const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });
-for (const { title, run } of checks) await run().catch((error: unknown) => show(`${title}: ${String(error)}`));
+for (const { title, run } of checks) await run().catch((error: unknown) => console.log(`${title}: ${String(error)}`));
 assert.equal(shown.at(-1), "I have paid it.");
 process.chdir(home);
 rmSync(directory, { recursive: true, force: true });

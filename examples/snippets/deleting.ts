@@ -12,7 +12,7 @@ import { createMockProvider, text } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "old-chats-"));
 const removed: string[] = [];
-const log = (id: string): void => void removed.push(id);
+const console = { log: (id: string): void => void removed.push(id) };
 let monthAgo = Date.now() - 30 * 86_400_000;
 const provider = createMockProvider([text("Hello.")]);
 
@@ -55,7 +55,7 @@ assert.deepEqual([await first.status("chat-2"), existsSync(file)], [undefined, f
 // #region old
 const host = createRunHost({ store: fileConversationStore(folder) });
 for await (const { id, changedAt } of host.list()) {
-  if (changedAt < monthAgo && (await host.remove(id)) === "removed") log(id);
+  if (changedAt < monthAgo && (await host.remove(id)) === "removed") console.log(id);
 }
 // #endregion old
 assert.deepEqual(removed, ["chat-1"]);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { runToolLoop, streamToolLoop, withFallback, withRetry, type Message, type ProviderError } from "turnwright";
+import { type Message, type Pricing, type ProviderError, runToolLoop, streamToolLoop, withFallback, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
 import { createMockProvider, fail, text as says, usage } from "turnwright/testing";
@@ -96,25 +96,18 @@ const answered = (): Response => {
     createMockProvider([[tokens, says("It is eleven in the"), fail(new TypeError("terminated"))]], { model: "large" }),
     createMockProvider([[says("It is 11 pm there."), tokens]], { model: "small" }),
   ]);
-  const pricePerToken: ReadonlyMap<string, number> = new Map([
-    ["large", 0.000_01],
-    ["small", 0.000_001],
-  ]);
   const frames: string[] = [];
-  const show = (text: string): void => void frames.push(text);
+  const console = { log: (text: string): void => void frames.push(text) };
   // #region take-back
-  const stream = streamToolLoop({
-    provider,
-    messages,
-    pricing: ({ totalTokens }, { model }) => totalTokens * (pricePerToken.get(model) ?? Number.NaN),
-  });
+  const pricing: Pricing = ({ totalTokens }, { model }) => totalTokens * (model === "large" ? 0.000_01 : 0.000_001);
+  const stream = streamToolLoop({ provider, messages, pricing });
   let before = ""; // the text of earlier streams, which is kept
   let shown = "";
   for await (const event of stream) {
     if (event.type === "iteration-start") before = shown;
     if (event.type === "text-delta") shown += event.text;
     if (event.type === "attempt-discarded") shown = before;
-    show(shown);
+    console.log(shown); // replaces what you have shown
   }
   const { text, costUSD } = await stream.result; // "It is 11 pm there.", and the cost of both attempts
   // #endregion take-back

@@ -14,6 +14,7 @@ const getWeather = defineTool({
   inputSchema: z.object({ city: z.string() }),
   execute: ({ city }) => ({ city, celsius: 3 }),
 });
+const tools = [getWeather];
 
 // #region google
 const provider = googleGenerateContent({
@@ -23,7 +24,7 @@ const provider = googleGenerateContent({
 });
 const result = await runToolLoop({
   provider,
-  tools: [getWeather],
+  tools,
   messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
 });
 // #endregion google

@@ -16,7 +16,7 @@ import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "When does my parcel arrive?" }];
 const shown: string[] = [];
-const show = (line: string): void => void shown.push(line);
+const console = { log: (line: string): void => void shown.push(line) };
 const readFile = defineTool({
   name: "read_file",
   description: "Reads a file",
@@ -64,7 +64,7 @@ const tools = [readFile];
   const middleware = [guardrails({ input: [topic] })];
   // #region refused
   const { reason } = await runToolLoop({ provider, messages, middleware });
-  if (reason.kind === "input-guardrail") show(`${reason.guardrail}: ${reason.reason}`); // "topic: Not about parcels."
+  if (reason.kind === "input-guardrail") console.log(`${reason.guardrail}: ${reason.reason}`); // "topic: Not about parcels."
   // #endregion refused
   assert.deepEqual(shown.splice(0), ["topic: Not about parcels."]);
 }
@@ -73,6 +73,7 @@ const tools = [readFile];
   const provider = createMockProvider([
     text(`Call us at 0301234567. ${"Or write to the desk in the hall. ".repeat(4)}`, { chunks: 50 }),
   ]);
+  const process = { stdout: { write: console.log } };
   // #region window
   const numbers: OutputCheck = {
     name: "numbers",
@@ -80,7 +81,7 @@ const tools = [readFile];
     check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
   };
   const stream = streamToolLoop({ provider, messages, middleware: [guardrails({ output: [numbers] })] });
-  for await (const event of stream) if (event.type === "text-delta") show(event.text); // shows the first text before the model is done
+  for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text); // shows the first text before the model is done
   // #endregion window
   assert.ok(shown.length > 1);
   assert.match(shown.splice(0).join(""), /^Call us at \[number\]\. Or write/);
@@ -155,7 +156,7 @@ const tools = [readFile];
     }),
   ];
   const events = createLoopEvents();
-  events.on("guardrail", ({ stage, guardrail, verdict }) => show(`${stage} ${guardrail}: ${verdict}`));
+  events.on("guardrail", ({ stage, guardrail, verdict }) => console.log(`${stage} ${guardrail}: ${verdict}`));
   await runToolLoop({ provider, messages, middleware, events });
   // "input length: pass", "output tone: pass"
   assert.deepEqual(shown.splice(0), ["input length: pass", "output tone: pass"]);

@@ -22,7 +22,6 @@ const tools = [
 const provider = createMockProvider([toolCall("order"), text("It is on its way.")]);
 const home = process.cwd();
 process.chdir(folder);
-const file = "order-12.jsonl";
 
 {
   // #region file
@@ -30,13 +29,19 @@ const file = "order-12.jsonl";
   const result = await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
   // #endregion file
   assert.equal(result.text, "It is on its way.");
-  const again = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  const again = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal("order-12.jsonl") });
   assert.deepEqual([again.text, provider.calls, orders], ["It is on its way.", 2, 1]);
 }
 
 {
   // #region replay
-  const replayed = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: replayJournal(fileJournal(file)) });
+  const replayed = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    runId: "order-12",
+    journal: replayJournal(fileJournal("order-12.jsonl")),
+  });
   // #endregion replay
   assert.deepEqual([replayed.text, provider.calls, orders], ["It is on its way.", 2, 1]);
 }
@@ -46,7 +51,7 @@ const file = "order-12.jsonl";
   const { status, pendingCalls, messages: said, usage, runId, initialMessages } = await inspectJournal("order-12.jsonl");
   // #endregion inspect
   // #region inspect-go-on
-  const known = { runId, messages: initialMessages, journal: fileJournal(file) };
+  const known = { runId, messages: initialMessages, journal: fileJournal("order-12.jsonl") };
   const result = await runToolLoop({ ...known, provider, tools });
   // #endregion inspect-go-on
   assert.equal(result.text, "It is on its way.");
@@ -54,7 +59,7 @@ const file = "order-12.jsonl";
 }
 
 {
-  appendFileSync(file, '{"sum":"00');
+  appendFileSync("order-12.jsonl", '{"sum":"00');
   const torn: string[] = [];
   const console = { warn: (line: string) => void torn.push(line) };
   // #region torn
@@ -67,9 +72,9 @@ const file = "order-12.jsonl";
 }
 
 {
-  const holder = fileJournal(file);
+  const holder = fileJournal("order-12.jsonl");
   const close = await holder.open();
-  const second = runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  const second = runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal("order-12.jsonl") });
   const refusal: unknown = await second.catch((error: unknown) => error);
   assert.ok(isLoopError(refusal, "journal-locked"));
   assert.equal(refusal.details.pid, process.pid);
@@ -77,25 +82,23 @@ const file = "order-12.jsonl";
 }
 
 {
-  const path = join(folder, "order-13.jsonl");
   // #region redact
   const redact = ({ answer }: JournalRecord): Json => {
     const clean: Json = JSON.parse(JSON.stringify(answer).replace(/\d{4} \d{4}/g, "**** ****"));
     return clean; // keeps its shape, because a resumed run continues with it
   };
-  const journal = fileJournal(path, { redact });
+  const journal = fileJournal("order-13.jsonl", { redact });
   // #endregion redact
   const model = createMockProvider([toolCall("order"), text("Done.")]);
   await runToolLoop({ provider: model, tools, messages, runId: "order-13", journal });
   const seen = JSON.stringify(model.requests.at(-1)?.messages);
-  assert.deepEqual([seen.includes("4929"), readFileSync(path, "utf8").includes("4929")], [true, false]);
+  assert.deepEqual([seen.includes("4929"), readFileSync("order-13.jsonl", "utf8").includes("4929")], [true, false]);
 }
 
 {
-  const path = join(folder, "order-14.jsonl");
   // #region blobs
-  const store = fileBlobStore(join(folder, "blobs")); // may be shared by all runs
-  const journal = withBlobs(fileJournal(path), { store, minBytes: 50_000 });
+  const store = fileBlobStore("blobs"); // may be shared by all runs
+  const journal = withBlobs(fileJournal("order-14.jsonl"), { store, minBytes: 50_000 });
   // #endregion blobs
   const read = defineTool({
     name: "read",
@@ -105,13 +108,13 @@ const file = "order-12.jsonl";
   });
   const model = createMockProvider([toolCall("read"), text("Done.")]);
   await runToolLoop({ provider: model, tools: [read], messages, runId: "order-14", journal });
-  const { status } = await inspectJournal(withBlobs(fileJournal(path), { store }));
-  assert.deepEqual([status, readdirSync(join(folder, "blobs")).length], ["completed", 1]);
-  assert.ok(readFileSync(path).length < 5_000);
+  const { status } = await inspectJournal(withBlobs(fileJournal("order-14.jsonl"), { store }));
+  assert.deepEqual([status, readdirSync("blobs").length], ["completed", 1]);
+  assert.ok(readFileSync("order-14.jsonl").length < 5_000);
 }
 
 {
-  const records = readFileSync(file, "utf8").split("\n");
+  const records = readFileSync("order-12.jsonl", "utf8").split("\n");
   const runs = join(folder, "runs");
   mkdirSync(runs);
   writeFileSync(join(runs, "order-12.jsonl"), `${records.slice(0, 4).join("\n")}\n`); // as if the process had been killed
@@ -143,9 +146,9 @@ const file = "order-12.jsonl";
   console.error = (name: unknown) => void failed.push(name);
   const answered: string[] = [];
   {
-    const folder = runs;
     const provider = createMockProvider(() => text("It is on its way."));
     // #region unfinished
+    const folder = "runs"; // one file for each run
     for (const name of readdirSync(folder).filter((each) => each.endsWith(".jsonl"))) {
       try {
         const journal = fileJournal(join(folder, name));

@@ -56,15 +56,13 @@ assert.deepEqual([current.definitions()[0]?.name, log], ["now_echo", []]);
 await client.close();
 await assert.rejects(current.refresh(), /Not connected/);
 
-const connect = (): Promise<void> =>
-  client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
-await connect();
+await client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 // #region reconnect
 const lasting = await createMcpRegistry({
   client,
   reconnect: async () => {
     await client.close();
-    await connect(); // with a new transport
+    await client.connect(new StdioClientTransport({ command: "npx", args, env: {} })); // a new transport
   },
 });
 // #endregion reconnect

@@ -11,7 +11,8 @@ import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "Render my holiday film." }];
 const folder = mkdtempSync(join(tmpdir(), "outside-"));
-const file = join(folder, "film-3.jsonl");
+const home = process.cwd();
+process.chdir(folder);
 const provider = createMockProvider(({ messages: said }) =>
   said.length === 1
     ? [toolCall("ask_user", { question: "Which music?" }), toolCall("render", { film: "holiday" })]
@@ -43,7 +44,7 @@ const render = defineTool({
 
 // #region run
 const options = { provider, tools: [askUser, render], messages, runId: "film-3" };
-const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+const first = await runToolLoop({ ...options, journal: fileJournal("film-3.jsonl") });
 // `first.reason` is { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
 const [question, film] = first.reason.kind === "result-required" ? first.reason.calls : [];
 if (question === undefined || film === undefined) throw new Error("No call waits for a result.");
@@ -54,7 +55,7 @@ assert.deepEqual(jobs, ["holiday film-3/i0/call/1/render"]);
 // This result does not match the `outputSchema`. It is refused, and the call keeps waiting.
 const misfit: LoopOptions["answers"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
 await assert.rejects(
-  runToolLoop({ ...options, journal: fileJournal(file), answers: misfit }),
+  runToolLoop({ ...options, journal: fileJournal("film-3.jsonl"), answers: misfit }),
   (error) => isLoopError(error, "invalid-decision") && error.details.call === question.id,
 );
 
@@ -62,7 +63,7 @@ await assert.rejects(
   // #region answer
   // The user has answered the question, but the film is not ready. So the run is suspended again.
   const answers = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+  const second = await runToolLoop({ ...options, journal: fileJournal("film-3.jsonl"), answers });
   // #endregion answer
   assert.deepEqual(second.reason.kind === "result-required" && second.reason.calls.map(({ name }) => name), ["render"]);
 }
@@ -70,7 +71,7 @@ await assert.rejects(
 {
   // Hours later, in another process: the job on the render farm has failed.
   const answers = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+  const third = await runToolLoop({ ...options, journal: fileJournal("film-3.jsonl"), answers });
   // `third.status` is "completed". The model has read both results.
   assert.equal(third.text, "Your film is ready.");
   assert.deepEqual(
@@ -88,4 +89,5 @@ await assert.rejects(
   assert.equal(outcome.kind, "deferred");
 }
 
+process.chdir(home);
 rmSync(folder, { recursive: true });

@@ -50,9 +50,9 @@ const play = (): Provider => createMockProvider([text(planned), text(answer), te
   assert.equal(result.text, "Yes: it is high at 14:10.");
 
   const shown: PlanRecord[] = [];
-  const show = (record: PlanRecord): void => void shown.push(record);
+  const console = { log: (record: PlanRecord): void => void shown.push(record) };
   // #region logs
-  for (const record of planLogs(result)) show(record);
+  for (const record of planLogs(result)) console.log(record);
   // { purpose: "tide in Bergen", tool_name: "read_tide", kwargs: { port: "Bergen" }, todo_suggestion: "", next: "",
   //   success: true, result: { high: "14:10", metres: 1.4 }, error: "" }
   // { purpose: "tide in Oslo", ..., success: false, result: null, error: "no gauge in Oslo" }

@@ -15,6 +15,7 @@ const readPage = defineTool({
   inputSchema: z.object({ page: z.number() }),
   execute: ({ page }) => `Page ${page}: ${"MS Harbour; ".repeat(300)}`,
 });
+const tools = [readPage];
 const tokens = usage({ inputTokens: 1_000, outputTokens: 10, totalTokens: 1_010, cachedInputTokens: 900, cacheWriteTokens: 0 });
 const script = (pages: number): readonly MockMessage[] => [
   ...Array.from({ length: pages }, (_, page) => [toolCall("read_page", { page }), tokens]),
@@ -26,21 +27,23 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
 {
   const provider = createMockProvider(script(3));
   const said: string[] = [];
-  const log = (line: string): number => said.push(line);
+  const console = { log: (line: string): number => said.push(line) };
   const time = new Date(0);
   const system = (): string => `You know all ships. It is ${time.setMinutes(time.getMinutes() + 1)}.`;
   // #region watch
   const events = createLoopEvents();
-  events.on("cache-break", ({ iteration, cause, lostBytes }) => log(`${iteration}: ${cause.kind}, ${lostBytes} bytes lost`));
+  events.on("cache-break", ({ iteration, cause, lostBytes }) =>
+    console.log(`${iteration}: ${cause.kind}, ${lostBytes} bytes lost`),
+  );
   const result = await runToolLoop({
     provider,
-    tools: [readPage],
+    tools,
     messages,
     pricing,
     events,
     middleware: [prepareIteration(() => ({ system: system() })), watchPromptCache()], // a mistake: another system text in each request
   });
-  log(`${result.cache?.share}, saved ${result.cache?.savedUSD} USD`);
+  console.log(`${result.cache?.share}, saved ${result.cache?.savedUSD} USD`);
   // #endregion watch
   assert.equal(said.length, 4);
   assert.match(said[0] ?? "", /^1: system-changed, \d+ bytes lost$/);
@@ -53,7 +56,7 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
   // #region test
   const result = await runToolLoop({
     provider,
-    tools: [readPage],
+    tools,
     messages,
     middleware: [maskResults({ batchOf: 5 }), watchPromptCache()],
   });

@@ -13,7 +13,8 @@ const booked: string[] = [];
 const { log } = console;
 console.log = (line: string) => void booked.push(line);
 const folder = mkdtempSync(join(tmpdir(), "questions-"));
-const file = join(folder, "run.jsonl");
+const home = process.cwd();
+process.chdir(folder);
 const messages = [{ role: "user" as const, content: "Book me a room." }];
 const provider = createMockProvider([[toolCall("book_room", {})], text("Booked.")]);
 
@@ -35,7 +36,7 @@ const bookRoom = defineTool({
 
 // #region run
 const options = { provider, tools: [bookRoom], messages, runId: "trip-7" };
-const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+const first = await runToolLoop({ ...options, journal: fileJournal("trip-7.jsonl") });
 const [call] = first.reason.kind === "result-required" ? first.reason.calls : [];
 if (call === undefined) throw new Error("The tool asked nothing.");
 // `call` is { id: "call_i0_0", name: "book_room", question: { text: "Which city?", schema: { type: "object", ... } }, ... }
@@ -44,13 +45,13 @@ if (call === undefined) throw new Error("The tool asked nothing.");
 // #region answer
 // Days later, in another process:
 const answers = { [call.id]: { kind: "result" as const, result: { city: "Oslo" } } };
-const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
+const second = await runToolLoop({ ...options, journal: fileJournal("trip-7.jsonl"), answers });
 // `second.reason.calls` now has the question "Which name?", with the id "call_i0_0#2".
 // #endregion answer
 assert.equal(second.reason.kind, "result-required");
 const third = await runToolLoop({
   ...options,
-  journal: fileJournal(file),
+  journal: fileJournal("trip-7.jsonl"),
   answers: { "call_i0_0#2": { kind: "result", result: "Ann" } },
 });
 assert.equal(third.status, "completed");
@@ -83,4 +84,5 @@ const asked = await runTool(bookRoom, {}, { answers: [{ city: "Oslo" }] });
 const done = await runTool(bookRoom, {}, { answers: [{ city: "Oslo" }, "Ann"] });
 assert.equal(asked.kind, "deferred");
 assert.equal(done.kind, "completed");
+process.chdir(home);
 rmSync(folder, { recursive: true });

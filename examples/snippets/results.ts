@@ -26,6 +26,7 @@ const listShips = defineTool({
   inputSchema: z.object({}),
   execute: () => rows,
 });
+const tools = [listShips];
 
 function readIn(provider: MockProvider, request: number): string {
   const message = provider.requests[request]?.messages.at(-1);
@@ -35,7 +36,6 @@ function readIn(provider: MockProvider, request: number): string {
 
 {
   const provider = createMockProvider([toolCall("list_ships"), text("Many.")]);
-  const tools = [listShips];
   // #region truncate
   await runToolLoop({ provider, tools, messages, middleware: [truncateResults({ maxTokens: 2_000 })] });
   // #endregion truncate
@@ -59,7 +59,7 @@ function readIn(provider: MockProvider, request: number): string {
   };
   const result = await runToolLoop({
     provider,
-    tools: [listShips],
+    tools,
     messages,
     events,
     middleware: [processResults({ extractor })],
@@ -81,7 +81,7 @@ function readIn(provider: MockProvider, request: number): string {
   const cache = createResultCache();
   const result = await runToolLoop({
     provider,
-    tools: [listShips, cache.tool],
+    tools: [...tools, cache.tool],
     messages,
     middleware: [maskResults(), processResults({ cacher: cache.cacher })],
   });
@@ -132,7 +132,7 @@ function readIn(provider: MockProvider, request: number): string {
   // #region mask
   const result = await runToolLoop({
     provider,
-    tools: [listShips],
+    tools,
     messages,
     middleware: [maskResults({ keepIterations: 2, minTokens: 500, batchOf: 5 })],
   });
@@ -140,7 +140,7 @@ function readIn(provider: MockProvider, request: number): string {
   assert.equal(result.text, "Many.");
 
   const shown = createMockProvider(turns);
-  await runToolLoop({ provider: shown, tools: [listShips], messages, middleware: [maskResults()] });
+  await runToolLoop({ provider: shown, tools, messages, middleware: [maskResults()] });
   const message = shown.requests[4]?.messages[2];
   assert.match(
     message?.role === "tool" ? JSON.stringify(message.results[0]?.result) : "",

@@ -22,9 +22,8 @@ const provider = createMockProvider(({ messages: sent }) =>
 const folder = mkdtempSync(join(tmpdir(), "turnwright-log-"));
 const home = process.cwd();
 process.chdir(folder);
-const path = "run.jsonl";
 const printed: string[] = [];
-const print = (...values: readonly unknown[]): void => void printed.push(values.join(" "));
+const console = { log: (...values: readonly unknown[]): void => void printed.push(values.join(" ")) };
 
 {
   // #region write
@@ -35,11 +34,17 @@ const print = (...values: readonly unknown[]): void => void printed.push(values.
 
 {
   // #region read
-  const { runs } = await readRunLog(path);
+  const { runs } = await readRunLog("run.jsonl");
   for (const { iteration, request, firstToken, usage, calls, waits } of runs[0]?.iterations ?? []) {
-    print(iteration, `${request?.messages().length} messages`, `first token after ${firstToken?.ms} ms`, usage?.totalTokens);
-    for (const { name, args, result, durationMs, runs: nested } of calls) print(name, args, result, durationMs, nested.length);
-    for (const { kind, from, to } of waits) print(kind, to === undefined ? "open" : to - from);
+    console.log(
+      iteration,
+      `${request?.messages().length} messages`,
+      `first token after ${firstToken?.ms} ms`,
+      usage?.totalTokens,
+    );
+    for (const { name, args, result, durationMs, runs: nested } of calls)
+      console.log(name, args, result, durationMs, nested.length);
+    for (const { kind, from, to } of waits) console.log(kind, to === undefined ? "open" : to - from);
   }
   // #endregion read
   assert.match(printed.join("\n"), /^0 1 messages first token after \d+ ms \d+\nfind_order /);

@@ -9,24 +9,25 @@ import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
 
-const described = { name: "get_weather", description: "Weather of a city" };
-
 // #region libraries
 const byValibot = defineTool({
-  ...described,
+  name: "get_weather",
+  description: "Weather of a city",
   inputSchema: toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number(), 3) })),
   execute: ({ city, days }) => `${city}, ${days} days`,
 });
 
 const byArkType = defineTool({
-  ...described,
+  name: "get_weather",
+  description: "Weather of a city",
   inputSchema: type({ city: "string", days: "number = 3" }),
   execute: ({ city, days }) => `${city}, ${days} days`,
 });
 
 const inputSchema = mini.object({ city: mini.string(), days: mini.optional(mini.number()) });
 const byZodMini = defineTool({
-  ...described,
+  name: "get_weather",
+  description: "Weather of a city",
   inputSchema,
   jsonSchema: z.toJSONSchema(inputSchema, { io: "input" }) as JsonSchema, // zod/mini schemas cannot convert themselves
   execute: ({ city, days = 3 }) => `${city}, ${days} days`,

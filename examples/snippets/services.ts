@@ -15,23 +15,24 @@ import { genaiPrices } from "turnwright/prices";
 import { strictService } from "turnwright/testing";
 
 delete process.env["OPENAI_BASE_URL"]; // other snippets set it for their server; AzureOpenAI refuses it together with an endpoint
-const keys = { openRouter: "not-a-key", deepSeek: "not-a-key", azure: "not-a-key" };
 const endpoint = "https://example.openai.azure.com";
+Object.assign(process.env, { OPENROUTER_API_KEY: "k", DEEPSEEK_API_KEY: "k", AZURE_OPENAI_API_KEY: "k" });
+Object.assign(process.env, { AZURE_OPENAI_ENDPOINT: endpoint, OPENAI_API_VERSION: "2024-10-21" });
 const messages: readonly Message[] = [{ role: "user", content: "Is it late in Tokyo?" }];
 
 // #region services
 const openRouter = openaiChat({
-  client: new OpenAI({ baseURL: "https://openrouter.ai/api/v1", apiKey: keys.openRouter }),
+  client: new OpenAI({ baseURL: "https://openrouter.ai/api/v1", apiKey: process.env["OPENROUTER_API_KEY"] }),
   model: "deepseek/deepseek-chat",
   id: "openrouter", // names its usage and prices, by default "openai"
 });
 const deepSeek = openaiChat({
-  client: new OpenAI({ baseURL: "https://api.deepseek.com", apiKey: keys.deepSeek }),
+  client: new OpenAI({ baseURL: "https://api.deepseek.com", apiKey: process.env["DEEPSEEK_API_KEY"] }),
   model: "deepseek-chat",
   id: "deepseek",
 });
 const azure = openaiChat({
-  client: new AzureOpenAI({ endpoint, apiKey: keys.azure, apiVersion: "2024-10-21" }),
+  client: new AzureOpenAI(), // reads AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY and OPENAI_API_VERSION
   model: "my-deployment",
   id: "azure",
 });

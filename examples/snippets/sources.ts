@@ -78,11 +78,11 @@ const providers: readonly Provider[] = [
 const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
 for (const provider of providers) {
   const shown: string[] = [];
-  const show = (line: string): void => void shown.push(line);
+  const console = { log: (line: string): void => void shown.push(line) };
   // #region sources
   const result = await runToolLoop({ provider, messages });
   const added = result.messages.slice(messages.length); // without this, the sources of earlier answers come again
-  for (const { url, title = url } of listSources(added)) show(`${title}: ${url}`);
+  for (const { url, title = url } of listSources(added)) console.log(`${title}: ${url}`);
   // #endregion sources
   assert.deepEqual(shown, [`${title}: ${url}`]);
 

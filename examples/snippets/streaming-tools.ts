@@ -6,7 +6,6 @@ import { createMockProvider, runTool, text, toolCall } from "turnwright/testing"
 import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "Plan a trip to Bergen." }];
-const inputSchema = z.object({ query: z.string() });
 const fetch = async (url: string, _init: RequestInit): Promise<Response> => new Response(`A page of ${url}`);
 
 // #region generator
@@ -29,13 +28,14 @@ const search = defineTool({
 {
   const provider = createMockProvider([toolCall("search", { query: "tide" }), text("Go at noon.")]);
   const shown: unknown[] = [];
+  const console = { log: (...parts: readonly unknown[]): void => void shown.push(parts) };
   // #region listen
   const events = createLoopEvents();
   events.on("tool-progress", ({ name, data, preliminary }) => {
-    if (preliminary === true) shown.push([name, data]);
+    if (preliminary === true) console.log(name, data);
   });
   await runToolLoop({ provider, tools: [search], messages, events });
-  // shown: [["search", { found: 1 }], ["search", { found: 2 }]]
+  // search { found: 1 }, and then search { found: 2 }
   // #endregion listen
   assert.deepEqual(shown, [
     ["search", { found: 1 }],
@@ -46,11 +46,12 @@ const search = defineTool({
 {
   const provider = createMockProvider([toolCall("plan", { query: "Bergen" }), text("Here is the plan.")]);
   const written: unknown[] = [];
+  const console = { log: (part: unknown): void => void written.push(part) };
   // #region emit
   const plan = defineTool({
     name: "plan",
     description: "Plans a trip",
-    inputSchema,
+    inputSchema: z.object({ query: z.string() }),
     async execute({ query }, { emit }) {
       emit({ type: "text", text: `Looking for trips to ${query}. ` });
       emit({ type: "data", name: "map", data: { zoom: 8 }, id: "route" });
@@ -59,7 +60,7 @@ const search = defineTool({
     },
   });
   const events = createLoopEvents();
-  events.on("tool-emit", ({ part }) => written.push(part));
+  events.on("tool-emit", ({ part }) => console.log(part));
   await runToolLoop({ provider, tools: [plan], messages, events });
   // #endregion emit
   assert.deepEqual(written, [
@@ -82,14 +83,14 @@ const search = defineTool({
   const guide = defineAgentTool({
     name: "guide",
     description: "Describes a place",
-    inputSchema,
+    inputSchema: z.object({ query: z.string() }),
     emitText: true, // the text of the nested run also appears in the user's stream
     prepare: ({ query }) => ({ messages: [{ role: "user", content: `Describe ${query}.` }] }),
   });
   const review = defineTool({
     name: "review",
     description: "Reviews a plan",
-    inputSchema,
+    inputSchema: z.object({ query: z.string() }),
     async execute({ query }, context) {
       const asked: Message[] = [{ role: "user", content: `Review ${query}.` }];
       return (await runNested(context, { messages: asked, events: emitText(context) })).text;

@@ -92,12 +92,12 @@ const tools = [
   const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
   const schema = z.object({ city: z.string(), celsius: z.number() });
   const shown: string[] = [];
-  const show = (line: string): unknown => shown.push(line);
+  const console = { log: (line: string): unknown => shown.push(line) };
   // #region partial
   const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
-  for await (const { city = "", celsius = "?" } of partialOutputs(stream)) show(`${city}: ${celsius}`);
+  for await (const { city = "", celsius = "?" } of partialOutputs(stream)) console.log(`${city}: ${celsius}`);
   const { output } = await stream.result;
-  // Shows "Os: ?" and "Oslo: 7". `output` is the validated value.
+  // Writes "Os: ?" and "Oslo: 7". `output` is the validated value.
   // #endregion partial
   assert.deepEqual([shown, output], [["Os: ?", "Oslo: 7"], { city: "Oslo", celsius: 7 }]);
 }
@@ -105,13 +105,13 @@ const tools = [
 {
   const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
   const shown: unknown[] = [];
-  const show = (value: unknown): unknown => shown.push(value);
+  const console = { log: (value: unknown): unknown => shown.push(value) };
   // #region take
   const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
   const partial = createPartialOutput(output);
   for await (const event of streamToolLoop({ provider, messages, middleware: [output] })) {
     const value = partial.take(event);
-    if (value !== undefined) show(value);
+    if (value !== undefined) console.log(value);
   }
   // #endregion take
   assert.deepEqual(shown, [{ city: "Os" }, { city: "Oslo", celsius: 7 }]);

@@ -40,10 +40,10 @@ const team = createTeam({
 
 {
   const provider = createModel();
-  const stdout = { write: () => true };
+  const process = { stdout: { write: () => true } };
   // #region run
   const events = createLoopEvents();
-  const stop = showTeam(events, { output: stdout }); // in a program: process.stdout
+  const stop = showTeam(events, { output: process.stdout });
   try {
     const result = await runToolLoop({
       provider,

@@ -65,17 +65,16 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
 }
 
 {
-  const needs = defineTool({
+  // #region resumed
+  const pay = defineTool({
     name: "pay",
     description: "Pays",
     inputSchema: { type: "object" },
     needsApproval: true,
     execute: () => "paid",
   });
-  const journal = memoryJournal();
-  // #region resumed
   const createModel = () => createMockProvider(({ messages: said }) => (said.length === 1 ? toolCall("pay") : text("Paid.")));
-  const options = { tools: [needs], messages, runId: "bill-7", journal };
+  const options = { tools: [pay], messages, runId: "bill-7", journal: memoryJournal() };
   const first = await runToolLoop({ ...options, provider: createModel() });
   assert(first.reason.kind === "approval-required");
   const answers = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
@@ -127,21 +126,25 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
 
 {
   const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
-  const file = join(folder, "weather.jsonl");
-  /** Replace this function with one that connects to a real service. */
-  const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
-  const answers = async (isRecording: boolean): Promise<LoopResult> => {
+  const home = process.cwd();
+  process.chdir(folder);
+  const service = createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
+  const answers = async (provider: Provider): Promise<LoopResult> => {
     // #region cassette
-    // Set `isRecording` to true once, to record the streams of the real service. Later, the test needs neither the service nor a
-    // key.
-    const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
-    const result = await runToolLoop({ provider, tools: [weather], messages });
+    // With RECORD=1, the streams of the real service are recorded. Later, the test needs neither the service nor a key.
+    const tape = "weather.jsonl";
+    const model = process.env["RECORD"] === "1" ? recordTo(tape, provider) : replayFrom(tape);
+    const result = await runToolLoop({ provider: model, tools: [weather], messages });
     assert.equal(result.text, "Take a coat.");
     // #endregion cassette
     return result;
   };
-  const recorded = await answers(true);
-  const replayed = await answers(false);
+  process.env["RECORD"] = "1";
+  const recorded = await answers(service);
+  delete process.env["RECORD"];
+  const replayed = await answers(service);
+  assert.equal(service.calls, 2);
+  process.chdir(home);
   assert.deepEqual(replayed.messages, recorded.messages);
   rmSync(folder, { recursive: true });
 }

@@ -1,15 +1,7 @@
 // Runs that throw an error if they end without an answer.
 
 import assert from "node:assert/strict";
-import {
-  generateWithTools,
-  isLoopEndedError,
-  isLoopError,
-  runToolLoop,
-  type ToolDefinition,
-  type ToolExecutor,
-  unwrap,
-} from "turnwright";
+import { generateWithTools, isLoopEndedError, isLoopError, runToolLoop, type ToolExecutor, unwrap } from "turnwright";
 import { createMockProvider, fail, text as says, toolCall } from "turnwright/testing";
 
 const said: string[] = [];
@@ -37,21 +29,14 @@ await answer(createMockProvider([[says("Take a"), fail({ status: 503 })]]));
 assert.deepEqual(said, ["Take a coat.", "Take a [ProviderFailedError]", "Try again in a moment."]);
 await assert.rejects(answer({ ...createMockProvider([]), id: 7 as never }), (error) => isLoopError(error, "invalid-option"));
 
-const definitions: readonly ToolDefinition[] = [
-  { name: "get_weather", description: "Weather of a city", inputSchema: { type: "object" } },
-];
-const dispatch = async (name: string, args: unknown, signal: AbortSignal): Promise<unknown> => ({
-  name,
-  args,
-  weather: signal.aborted ? undefined : "rain",
-});
-
 /** Shows the answer that `generateWithTools` returns, or the error that it throws. */
 async function ask(provider: ReturnType<typeof createMockProvider>): Promise<void> {
+  const console = { log: say };
   // #region generate
+  const inputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const toolExecutor: ToolExecutor = {
-    definitions, // name, description and JSON Schema of each tool
-    execute: (name, args, { signal }) => dispatch(name, args, signal),
+    definitions: [{ name: "get_weather", description: "Weather of a city", inputSchema }],
+    execute: (name, args, { signal }) => ({ name, args, weather: signal.aborted ? "unknown" : "rain" }), // a value or a promise
   };
   try {
     const { text } = await generateWithTools(
@@ -61,13 +46,13 @@ async function ask(provider: ReturnType<typeof createMockProvider>): Promise<voi
       {
         maxIterations: 5, // requests to the model; default 10
         abortSignal: AbortSignal.timeout(60_000),
-        onIteration: (iteration, { lastToolCalls }) => say(`iteration ${iteration}: ${lastToolCalls.length} calls`),
+        onIteration: (iteration, { lastToolCalls }) => console.log(`iteration ${iteration}: ${lastToolCalls.length} calls`),
       },
     );
-    say(text);
+    console.log(text);
   } catch (error) {
     if (!isLoopEndedError(error, "max-iterations")) throw error;
-    say(`No answer after ${error.reason.limit} iterations.`);
+    console.log(`No answer after ${error.reason.limit} iterations.`);
   }
   // #endregion generate
 }

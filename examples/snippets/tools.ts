@@ -7,8 +7,6 @@ import { z } from "zod";
 
 const requests: RequestInit[] = [];
 const fetch = async (_url: string, init: RequestInit): Promise<Response> => (requests.push(init), Response.json({ ok: true }));
-const inbox = { isFull: true };
-const chart = "iVBORw0KGgo=";
 
 // #region define
 const weather = defineTool({
@@ -64,10 +62,10 @@ const send = defineTool({
   inputSchema: z.object({ to: z.string() }),
   execute({ to }) {
     if (to === "nobody") return toolResult({ success: false, message: "There is no such person." });
-    if (inbox.isFull) throw new Error("The inbox is full."); // the model reads this
+    if (!to.includes("@")) throw new Error("The address needs an @."); // the model reads this
     return toolResult({
       data: { sent: true },
-      content: [{ type: "image", mediaType: "image/png", data: chart }], // the model sees it
+      content: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }], // the model sees it
       metadata: { rows: 1_200 }, // listeners of "tool-end" get it, the model does not
       endTurn: true, // the run ends as completed after the calls of this message
     });
@@ -75,12 +73,14 @@ const send = defineTool({
 });
 // #endregion results
 assert.deepEqual(
-  await runTool(send, { to: "Ada" }).then((outcome) => outcome.kind === "failed" && outcome.error.message),
-  "The inbox is full.",
+  await runTool(send, { to: "ada" }).then((outcome) => outcome.kind === "failed" && outcome.error.message),
+  "The address needs an @.",
 );
-inbox.isFull = false;
 const heard: unknown[] = [];
-assert.equal((await runTool(send, { to: "Ada" }, { onMetadata: (metadata) => heard.push(metadata) })).kind, "completed");
+assert.equal(
+  (await runTool(send, { to: "ada@example.com" }, { onMetadata: (metadata) => heard.push(metadata) })).kind,
+  "completed",
+);
 assert.deepEqual(heard, [{ rows: 1_200 }]);
 
 {
@@ -101,14 +101,14 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
   const provider = createMockProvider([[text("Noted: you like tides."), toolCall("remember", { fact: "likes tides" })]], {
     family: "storyteller",
   });
+  const messages = [{ role: "user", content: "I like tides." }] as const;
+  // #region pre-tool-text
   const remember = defineTool({
     name: "remember",
     description: "Keeps a fact",
     inputSchema: z.object({ fact: z.string() }),
     execute: () => "kept",
   });
-  const messages = [{ role: "user", content: "I like tides." }] as const;
-  // #region pre-tool-text
   const { reason, text: said } = await runToolLoop({
     provider, // says "Noted: you like tides." and calls `remember`, in one iteration
     tools: [remember],
@@ -129,30 +129,19 @@ assert(refused.kind === "invalid-input");
 assert.deepEqual(refused.issues[0]?.path, ["city"]);
 
 {
+  // #region test-clock
   const stuck = defineTool({
     name: "stuck",
-    description: "",
+    description: "Never ends",
     inputSchema: { type: "object" },
     execute: () => new Promise(() => {}),
   });
-  // #region test-clock
   const testClock = createTestClock();
   const running = runTool(stuck, {}, { clock: testClock, timeouts: { toolMs: 1_000 } });
   await testClock.advance(1_000);
   assert.equal((await running).kind, "timed-out");
   assert.equal(testClock.pending, 0); // no timer is left
   // #endregion test-clock
-}
-
-interface RemoteTool {
-  readonly name: string;
-  readonly about: string;
-  readonly schema: JsonSchema;
-}
-interface Remote {
-  readonly tools: readonly RemoteTool[];
-  call(name: string, args: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
-  check(schema: JsonSchema, args: unknown): readonly string[];
 }
 
 {
@@ -175,6 +164,17 @@ interface Remote {
 }
 
 // #region registry
+interface RemoteTool {
+  readonly name: string;
+  readonly about: string;
+  readonly schema: JsonSchema;
+}
+interface Remote {
+  readonly tools: readonly RemoteTool[];
+  call(name: string, args: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
+  check(schema: JsonSchema, args: unknown): readonly string[];
+}
+
 function remoteTools(remote: Remote): ToolRegistry {
   // Return the same array until the tools change.
   const definitions = remote.tools.map(({ name, about, schema }) => ({ name, description: about, inputSchema: schema }));

@@ -64,11 +64,11 @@ const model = createMockProvider(({ messages: sent }) =>
 {
   const provider = model;
   const lines: string[] = [];
-  const note = (line: string): void => void lines.push(line);
+  const console = { log: (line: string): void => void lines.push(line) };
   // #region channels
   const onEnd = (message: unknown): void => {
     const { name, outcome, durationMs } = message as ToolMessage;
-    note(`${name}: ${outcome} after ${durationMs?.toFixed(0)} ms`);
+    console.log(`${name}: ${outcome} after ${durationMs?.toFixed(0)} ms`);
   };
   subscribe(`tracing:${toolChannel}:asyncEnd`, onEnd);
   await runToolLoop({ provider, tools, messages, middleware: [diagnostics()] });

@@ -62,12 +62,16 @@ const result = await runToolLoop({
 });
 // #endregion run
 const warnings: unknown[] = [];
-const warn = (...details: readonly unknown[]): void => void warnings.push(details);
+const shown: string[] = [];
+const console = {
+  log: (line: string): void => void shown.push(line),
+  warn: (...details: readonly unknown[]): void => void warnings.push(details),
+};
 // #region calls
 let refunded = 0;
 for (const call of result.calls) {
   if (call.name === "refund" && call.outcome === "completed") refunded += call.result.refunded; // a number
-  if (call.outcome === "failed") warn(call.name, call.args, call.result); // args and result are Json
+  if (call.outcome === "failed") console.warn(call.name, call.args, call.result); // args and result are Json
 }
 // #endregion calls
 assert.deepEqual([refunded, warnings.length], [5, 1]);
@@ -83,13 +87,11 @@ const middleware: readonly Middleware[] = [
 ];
 // #endregion is-call-of
 const messages = [{ role: "user" as const, content: "Refund 5 euros of order 7." }];
-const shown: string[] = [];
-const show = (line: string): void => void shown.push(line);
 // #region events
 for await (const event of streamToolLoop({ provider, tools, messages, context, middleware })) {
-  if (event.type === "tool-start" && isCallOf(refund, event)) show(`Refunding ${event.args.amount} euros ...`);
+  if (event.type === "tool-start" && isCallOf(refund, event)) console.log(`Refunding ${event.args.amount} euros ...`);
   if (event.type === "tool-end" && isCallOf(findOrder, event) && event.outcome === "completed")
-    show(`Order ${event.result.id}: ${event.result.total} euros`);
+    console.log(`Order ${event.result.id}: ${event.result.total} euros`);
 }
 // #endregion events
 assert.deepEqual(shown, ["Order 7: 40 euros", "Refunding 5 euros ..."]);
@@ -117,6 +119,6 @@ const chat = createConversation({
   options: { provider, tools, middleware: [approve()], context }, // an error without the context
 });
 for (const call of (await chat.send("Refund 5 euros of order 7.")).calls) {
-  if (call.name === "refund" && call.outcome === "completed") show(`Refunded: ${call.result.refunded} euros`);
+  if (call.name === "refund" && call.outcome === "completed") console.log(`Refunded: ${call.result.refunded} euros`);
 }
 assert.equal(shown.at(-1), "Refunded: 5 euros");
