@@ -61,11 +61,11 @@ async function appendEnd(
   change: ConversationChange,
   { result, clock = systemClock }: Ended,
 ): Promise<void> {
-  const until = clock.now() + (lock.lost === undefined ? repeatForMs.withoutLease : repeatForMs.withLease);
+  const forMs = lock.lost === undefined ? repeatForMs.withoutLease : repeatForMs.withLease;
   const mayRepeat = (error: unknown): boolean =>
-    !isLoopError(error, "conversation-busy") && !isRefusedByPostgres(error) && lock.lost?.aborted !== true && clock.now() < until;
+    !isLoopError(error, "conversation-busy") && !isRefusedByPostgres(error) && lock.lost?.aborted !== true;
   try {
-    await repeatFailed(() => lock.append(change), { everyMs: waitMs, mayRepeat, clock });
+    await repeatFailed(() => lock.append(change), { everyMs: waitMs, forMs, mayRepeat, clock });
   } catch (error) {
     throw withResult(error, result);
   }

@@ -2,7 +2,7 @@
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
-import { isRefusedByPostgres, toMigration } from "../shared/postgres.ts";
+import { mayRepeatQuery, toMigration } from "../shared/postgres.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
@@ -114,11 +114,8 @@ export function postgresConversationStore(
     return (await pool.query(text, [...values])).rows;
   };
   // Repeats failed writes of a run, for example while the database restarts (github.com/langchain-ai/langgraph/pull/6107).
-  const steady: Query = (text, values) => {
-    const until = performance.now() + leaseMs;
-    const mayRepeat = (error: unknown): boolean => performance.now() < until && !pool.ending && !isRefusedByPostgres(error);
-    return repeatFailed(() => query(text, values), { everyMs: 250, mayRepeat });
-  };
+  const mayRepeat = (error: unknown): boolean => mayRepeatQuery(pool, error);
+  const steady: Query = (text, values) => repeatFailed(() => query(text, values), { everyMs: 250, forMs: leaseMs, mayRepeat });
   const store: BuiltInConversationStore = {
     load: async (id) => {
       checkId(id);

@@ -2,7 +2,7 @@
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../shared/repeat-failed.ts";
-import { fromStoredKey, isRefusedByPostgres, toMigration, toStoredKey } from "../shared/postgres.ts";
+import { fromStoredKey, mayRepeatQuery, toMigration, toStoredKey } from "../shared/postgres.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,
@@ -35,10 +35,6 @@ const tables = toMigration(`
   CREATE TABLE IF NOT EXISTS turnwright.messages (
     run_id text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL, PRIMARY KEY (run_id, seq));
   UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion}`);
-
-/** How long to keep retrying a failed read, for example while Postgres restarts, in milliseconds. */
-const repeatForMs = 60_000;
-const repeatAfterMs = 250;
 
 /** The channels for LISTEN and NOTIFY. The payload is the id of a run that has new events or messages, or that has ended. */
 export const eventChannel = "turnwright_events";
@@ -115,15 +111,15 @@ export class PostgresStore implements DurableStore {
 
   /** Retries a failed read, for example while Postgres restarts. Otherwise, a failed read would end the run or the reader. */
   #read<T extends object>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
-    const until = performance.now() + repeatForMs;
     return repeatFailed(async () => (await this.#pool.query<T>(text, [...values])).rows, {
-      everyMs: repeatAfterMs,
-      mayRepeat: (error) => performance.now() < until && this.mayRepeat(error),
+      everyMs: 250,
+      forMs: 60_000,
+      mayRepeat: (error) => this.mayRepeat(error),
     });
   }
 
   mayRepeat(error: unknown): boolean {
-    return !this.#pool.ending && !isRefusedByPostgres(error);
+    return mayRepeatQuery(this.#pool, error);
   }
 
   /** Creates or converts the tables. Only one process at a time may call this method. */

@@ -64,12 +64,11 @@ export class Admin {
 
   /** Retries a failed request, for example while Restate restarts. */
   #repeat<T>(request: () => Promise<T>): Promise<T> {
-    const until = performance.now() + repeatForMs;
     const mayRepeat = (): boolean => {
       this.#signal.throwIfAborted();
-      return performance.now() < until;
+      return true;
     };
-    return repeatFailed(request, { everyMs: repeatAfterMs, mayRepeat });
+    return repeatFailed(request, { everyMs: repeatAfterMs, forMs: repeatForMs, mayRepeat });
   }
 
   #request(method: string, path: string, body?: unknown): Promise<string> {

@@ -175,16 +175,16 @@ export class RestateStore implements DurableStore {
   #request<T>(service: string, { idempotencyKey, ...call }: HandlerCall): Promise<T> {
     const { signal } = this.#options;
     const serdes = { input: jsonSerde, output: jsonSerde };
-    const until = performance.now() + repeatForMs;
     const request = (own: AbortSignal): Promise<T> => {
       const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
       return this.#ingress.call<unknown, T>({ service, ...call, opts });
     };
     return repeatFailed(() => whileOpen(signal, request), {
       everyMs: repeatAfterMs,
+      forMs: repeatForMs,
       mayRepeat: (error) => {
         signal.throwIfAborted();
-        return performance.now() < until && this.mayRepeat(error);
+        return this.mayRepeat(error);
       },
     });
   }

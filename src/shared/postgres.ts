@@ -8,6 +8,11 @@ export function isRefusedByPostgres(error: unknown): boolean {
   return /^(22|23|42)[0-9A-Z]{3}$/.test(textOf(recordOf(error).code));
 }
 
+/** True if a failed query may succeed when it is repeated, for example after the database has restarted. */
+export function mayRepeatQuery(pool: { readonly ending?: boolean }, error: unknown): boolean {
+  return pool.ending !== true && !isRefusedByPostgres(error);
+}
+
 /**
  * Returns one statement that runs a migration, because some drivers refuse several statements in one query. The statement holds a lock
  * until it ends, because two processes that create the schema at the same time would both fail. Changes nothing if `isDone`, an SQL

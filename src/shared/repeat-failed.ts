@@ -6,21 +6,25 @@ import { systemClock } from "./signals.ts";
 export interface Repetition {
   /** The time between two requests, in milliseconds. */
   readonly everyMs: number;
+  /** How long to repeat the request, in milliseconds. Default: no limit. */
+  readonly forMs?: number;
+  /** Not called after `forMs`. */
   readonly mayRepeat: (error: unknown) => boolean;
   /** The clock for the time between requests. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** Retries a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns false. */
+/** Retries a request that fails, for example while a server restarts. Rejects with the first error that may not be repeated. */
 export async function repeatFailed<T>(
   request: () => PromiseLike<T> | T,
-  { everyMs, mayRepeat, clock = systemClock }: Repetition,
+  { everyMs, forMs = Infinity, mayRepeat, clock = systemClock }: Repetition,
 ): Promise<T> {
+  const until = clock.now() + forMs;
   for (;;) {
     try {
       return await request();
     } catch (error) {
-      if (!mayRepeat(error)) throw error;
+      if (clock.now() >= until || !mayRepeat(error)) throw error;
       await new Promise<void>((resolve) => void clock.setTimeout(resolve, everyMs));
     }
   }
