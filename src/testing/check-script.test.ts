@@ -11,7 +11,7 @@ const takes = "createMockProvider() expects an array of messages or a function (
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([
     ["a missing script", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
-    ["a single part as the script", text("Hi."), `${takes} a single part. Write createMockProvider([part]).`],
+    ["a single part as the script", text("Hi."), `${takes} a single part. Write createMockProvider([text("Hello.")]).`],
     ["a string as the script", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
     [
       "a message that is a string",
@@ -42,10 +42,13 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
   });
 
-  it("rejects messages that are separate arguments", () => {
-    const parts = [text("a"), text("b")] as unknown as [MockScript, object];
-    expect(() => createMockProvider(...parts)).toThrow(
-      new TypeError(`${takes} a single part. Write createMockProvider([part]).`),
+  it.for<[what: string, first: unknown, second: object]>([
+    ["two parts", text("a"), text("b")],
+    ["an array and a part", [text("a")], text("b")],
+    ["two arrays", [text("a")], [text("b")]],
+  ])("rejects messages that are separate arguments: %s", ([, first, second]) => {
+    expect(() => createMockProvider(first as MockScript, second)).toThrow(
+      new TypeError(`${takes} a message as the second argument. Write createMockProvider([text("Hello.")]).`),
     );
   });
 

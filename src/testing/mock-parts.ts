@@ -24,12 +24,11 @@ const optionChecks = { id: is.text, model: is.text, family: is.text, compacts: i
 const makers = 'Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing"';
 
 export function checkScript(script: unknown, options: object): void {
-  // Checks the script first: if it is a single message, the options may be another message.
-  if (typeof script !== "function" && !Array.isArray(script)) {
-    const got = isPart(script) ? "a single part" : describeValue(script);
-    const write = isPart(script) ? "createMockProvider([part])" : 'createMockProvider([text("Hello.")])';
+  const isSeveral = isPart(options) || Array.isArray(options);
+  if (isSeveral || (typeof script !== "function" && !Array.isArray(script))) {
+    const got = isSeveral ? "a message as the second argument" : isPart(script) ? "a single part" : describeValue(script);
     throw new TypeError(
-      `createMockProvider() expects an array of messages or a function (request, index) => message, but got ${got}. Write ${write}.`,
+      `createMockProvider() expects an array of messages or a function (request, index) => message, but got ${got}. Write createMockProvider([text("Hello.")]).`,
     );
   }
   checkFields("options", options, optionChecks);
