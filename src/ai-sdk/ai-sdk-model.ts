@@ -56,7 +56,7 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
     ...sender,
     ...settings.quirks,
     family,
-    structuresOutput: settings.structuredOutput,
+    structuresOutput: true,
     errorWords: options.errorWords,
   };
   return createSdkProvider(facts, (request, call, out) => {

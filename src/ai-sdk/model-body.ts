@@ -263,12 +263,12 @@ interface PlannedCall extends PlannedRequest {
 
 function planCall(given: ModelRequest, settings: ModelSettings, report: (change: RequestChange) => void): PlannedCall {
   const { extra = {} } = given.settings ?? {};
-  const { providerTools = {}, quirks } = settings;
+  const { providerTools = {}, quirks, structuredOutput = false } = settings;
   const plan = (request: ModelRequest): OutputPlan => {
     // Some AI SDK packages send the schema as a tool's parameters, so its property names must be valid parameter names
     // (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
-    return planOutput(request, isNamed && extra["responseFormat"] === undefined);
+    return planOutput(request, structuredOutput && isNamed && extra["responseFormat"] === undefined);
   };
   if (!usesCachedContent(extra["providerOptions"] ?? settings.providerOptions)) {
     return { request: given, ...plan(given), providerTools };

@@ -14,7 +14,7 @@ describe("aiSdkModel", () => {
   it("uses the provider and model id of the AI SDK model by default", () => {
     expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat", quirks: {} });
     const provider = aiSdkModel({ model });
-    expect(provider).toEqual({ id: "mock.chat", model: "m", stream: expect.any(Function) });
+    expect(provider).toEqual({ id: "mock.chat", model: "m", structuresOutput: true, stream: expect.any(Function) });
     expect(aiSdkModel({ model, id: "mock", family: "f" })).toMatchObject({ id: "mock", model: "m", family: "f" });
   });
 

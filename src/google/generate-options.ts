@@ -140,6 +140,7 @@ function isToolList(value: unknown): boolean {
 }
 
 interface Combined {
+  readonly structuresOutput: boolean;
   readonly generation: 2 | 3;
   readonly serverTools: readonly object[];
 }
@@ -158,10 +159,10 @@ const formatFields = ["responseMimeType", "responseJsonSchema", "responseSchema"
  * Plans how the answer's schema is sent. Models before Gemini 3 reject it together with tools, and Gemini 3 rejects it together with a
  * required call (`google-language-model.ts` in @ai-sdk/google 4.0.121).
  */
-export function planOutput(request: ModelRequest, { generation, serverTools }: Combined): OutputPlan {
+export function planOutput(request: ModelRequest, { structuresOutput, generation, serverTools }: Combined): OutputPlan {
   const { tools, toolChoice, settings: { extra = {} } = {} } = request;
   const canCombine = tools.length + serverTools.length === 0 || (generation === 3 && !isForced(toolChoice));
-  return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
+  return plan(request, structuresOutput && canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 
 /** Matches models that do not support schemas: Gemma, models before Gemini 2.5, and models whose output is not text. */

@@ -50,7 +50,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const fitMedia = createMediaFitter({ forms: partMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...settings.quirks, structuresOutput: true }, (request, call, out) => {
     const tail = new EventTail();
     const open = async (signal: AbortSignal): Promise<unknown> => {
       const params = buildGenerateParams(fitMedia(request), { settings, convert, signal, report: reportTo(out) });

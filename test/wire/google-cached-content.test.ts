@@ -54,6 +54,25 @@ const rows: { readonly [title: string]: Row } = {
     },
     serverTools: "providerTools",
   },
+  "googleGenerateContent without structuredOutput": {
+    connect: (fetch) =>
+      googleGenerateContent({
+        client: connectGoogle(fetch),
+        model,
+        serverTools: [{ googleSearch: {} }],
+        structuredOutput: false,
+      }),
+    run: { modelSettings: { extra: { cachedContent } } },
+    serverTools: "serverTools",
+  },
+  "aiSdkModel without structuredOutput": {
+    connect: (fetch) => {
+      const google = createGoogle({ apiKey: "test", fetch });
+      const providerTools = { google_search: google.tools.googleSearch({}) };
+      return aiSdkModel({ model: google(model), providerOptions, providerTools });
+    },
+    serverTools: "providerTools",
+  },
   "aiSdkModel with providerOptions in modelSettings": {
     connect: (fetch) => {
       const google = createGoogle({ apiKey: "test", fetch });

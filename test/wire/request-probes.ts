@@ -6,6 +6,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import type { Adapter } from "./adapters.ts";
+import { createCall } from "./provider-iteration.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
 
 interface Given {
@@ -200,16 +201,33 @@ const formats: ProbeGroup = {
         return found.toReversed().join("; ");
       },
     },
-    { title: "By default", find: (adapter) => Promise.resolve(toDefault(given[adapter.factory].owned)) },
+    { title: "By default", find: (adapter) => toDefault(given[adapter.factory].owned) },
   ],
 };
 
-function toDefault(owned: Given["owned"]): string {
+async function toDefault(owned: Given["owned"]): Promise<string> {
   if (owned === undefined) return no;
   const [where, providers] = owned();
-  const abilities = providers.map(({ structuresOutput = false }) => structuresOutput);
+  const abilities = await Promise.all(providers.map(sendsSchema));
   if (JSON.stringify(abilities) !== "[true,false]") throw new Error(`The default is ${JSON.stringify(abilities)}.`);
   return where;
+}
+
+/** True if the request of a run with a schema contains the schema instead of the instructions. */
+async function sendsSchema(provider: Provider): Promise<boolean> {
+  const sent = new AbortController();
+  const bodies: unknown[] = [];
+  const sending = (body: unknown): void => {
+    bodies.push(body);
+    sent.abort();
+  };
+  const request = { messages: [{ role: "user" as const, content: "Hi" }], tools: [], iteration: 0, output };
+  await collect(provider.stream(request, { ...createCall(sent.signal), sending })).catch(() => {});
+  return provider.structuresOutput === true && !JSON.stringify(bodies).includes(output.instructions);
+}
+
+async function collect(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
 }
 
 export const requestProbes: readonly ProbeGroup[] = [settings, choices, options, formats];

@@ -26,8 +26,8 @@ export interface Provider {
    */
   readonly searchesTools?: boolean | undefined;
   /**
-   * True if the provider itself passes the answer's schema to the service. Requests may then have `output`, and `system`
-   * then does not contain the instructions for the answer. Default false.
+   * True if the provider itself sends the answer's schema, or describes it. Requests may then have `output`, and `system` then does not
+   * contain the instructions for the answer. Default false.
    */
   readonly structuresOutput?: boolean | undefined;
   /** Streams one response from the model. The stream ends with exactly one `finish` chunk, an `error` chunk or a thrown error. */
