@@ -14,15 +14,18 @@ async function finish(): Promise<void> {
 
 const config: Options = {
   entry: { ...Object.fromEntries([...entries, ...features].map(({ name, source }) => [name, source])), cli: "src/cli/main.ts" },
-  format: ["esm", "cjs"],
+  // `joinChunks` also writes CommonJS.
+  format: "esm",
   target: "es2022",
   clean: true,
   onSuccess: finish,
   esbuildPlugins: [followExports],
-  // Without it every CommonJS entry would get its own copy of each class and each WeakMap.
+  // Without it, every entry would get its own copy of each class and each WeakMap.
   splitting: true,
-  // Rollup's CommonJS keeps `?.` and `??`; tsup's own rewrites them into closures, which the loop would pay for on every chunk.
-  treeshake: true,
+  // THIRD-PARTY-LICENSES.txt has them.
+  esbuildOptions: (options) => {
+    options.legalComments = "none";
+  },
   // Deno and workers know Node's modules by their "node:" names only.
   removeNodeProtocol: false,
   // p-timeout has no CommonJS: left outside, `require` of this package breaks when the first tool is called. eventemitter3 has nothing

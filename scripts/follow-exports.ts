@@ -10,8 +10,7 @@ const doors: ReadonlySet<string> = new Set(["src/core/index.ts", "src/core/kit.t
 
 const core = resolve("src/core");
 
-const parse = (path: string): ts.SourceFile =>
-  ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
+const parse = (path: string): ts.SourceFile => ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest);
 
 interface Name {
   readonly imported: string;
@@ -80,7 +79,7 @@ export const followExports: Plugin = {
       for (const statement of [...file.statements].reverse()) {
         const followed = follow(statement, path);
         if (followed === undefined) continue;
-        contents = contents.slice(0, statement.getStart()) + followed + contents.slice(statement.getEnd());
+        contents = contents.slice(0, statement.getStart(file)) + followed + contents.slice(statement.end);
       }
       return { contents, loader: path.endsWith("x") ? "tsx" : "ts", resolveDir: dirname(path) };
     });
