@@ -100,8 +100,14 @@ async function checkStored(): Promise<void> {
   const client = new Client({ connectionString: postgres.url });
   await client.connect();
   const { rows } = await client.query<{ count: number }>("SELECT count(*)::int FROM turnwright.chat_messages");
+  const running = "jsonb_set(state::jsonb, '{lastRun,status}', '\"running\"')::text";
+  await client.query(
+    `UPDATE turnwright.chats SET state = ${running}, holder = 'other', held_until = now() + interval '1 minute'`,
+  );
+  assert.equal((await serve(askAboutTokyo("m3"))).status, 409);
   await client.end();
-  assert.deepEqual([works.length, rows[0]?.count], [2, 8]);
+  await Promise.all(works);
+  assert.deepEqual([works.length, rows[0]?.count], [3, 8]);
   await postgres.stop();
   console.log("✓ a worker with Hyperdrive");
 }

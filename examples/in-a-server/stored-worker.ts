@@ -30,6 +30,10 @@ async function answer(request: Request, env: Env, context: Context): Promise<Res
   pool.on("error", console.error);
   const store = postgresConversationStore(pool); // creates its tables
   const chat = createConversation({ id, store, journal: store.journal, options: { provider, tools: [getTime] } });
+  if ((await chat.status())?.isLive === true) {
+    context.waitUntil(pool.end());
+    return new Response("Wait for the answer, please.", { status: 409 });
+  }
   const stream = chat.stream(message, { signal: request.signal });
   const stored = stream.result.then(({ error }) => {
     if (error !== undefined) console.error(error);
