@@ -48,7 +48,7 @@ function namesOf({ importClause }: ts.ImportDeclaration, isNeeded: (name: string
 }
 
 /** Names that every program has. Some examples replace them, to see what a snippet does. */
-const globals: ReadonlySet<string> = new Set(["console", "fetch", "process"]);
+const globals: ReadonlySet<string> = new Set(["Date", "console", "fetch", "process"]);
 
 /** The names that the code snippets of a page declare, and those that they use from the rest of their examples. */
 export interface SnippetNames {

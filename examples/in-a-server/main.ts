@@ -15,6 +15,7 @@ import { Client } from "pg";
 import { createLoopControl } from "turnwright";
 import { ask } from "./ask.ts";
 import { app as expressApp } from "./express.ts";
+import { app as framesApp } from "./express-frames.ts";
 import { answer } from "./chat.ts";
 import { handler } from "./handler.ts";
 import { app as honoApp } from "./hono.ts";
@@ -139,7 +140,7 @@ async function checkSignal(): Promise<void> {
 }
 
 async function checkExpress(): Promise<void> {
-  const server = expressApp.listen(0, "127.0.0.1");
+  const server = expressApp.use(framesApp).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object");

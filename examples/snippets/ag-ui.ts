@@ -74,8 +74,10 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
   post(new Request("http://localhost/api/chat", init)).catch(toErrorResponse);
 
 {
+  const { fetch } = globalThis;
+  globalThis.fetch = fetchLocal;
   // #region page
-  const agent = new HttpAgent({ url: "http://localhost/api/chat", threadId: "chat", fetch: fetchLocal });
+  const agent = new HttpAgent({ url: "http://localhost:3000/api/chat", threadId: "chat" });
   agent.addMessage({ id: "1", role: "user", content: "Pay the bill." });
   await agent.runAgent();
   // The run is suspended. Each pending interrupt stands for a call that waits for a person's decision.
@@ -84,6 +86,7 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
   });
   await agent.runAgent({ resume });
   // #endregion page
+  globalThis.fetch = fetch;
   assert.deepEqual(payments, [10]);
   assert.equal(agent.messages.at(-1)?.content, "Paid.");
   const loaded = await (await get(new Request("http://localhost/api/chat?threadId=chat"))).text();

@@ -7,6 +7,7 @@ import { openaiChat } from "turnwright/openai";
 
 const origin = "https://app.example";
 const key = "sk-of-the-server";
+process.env["OPENAI_API_KEY"] = key;
 const tools = [
   defineTool({ name: "title", description: "Title of the page", inputSchema: { type: "object" }, execute: () => "Tides" }),
 ];
@@ -31,7 +32,7 @@ async function proxy(request: Request): Promise<Response> {
   const body = { ...(await request.json()), model: "gpt-5-mini", max_completion_tokens: 4_000 }; // the page does not choose these
   return fetch("https://api.openai.com/v1/chat/completions", {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${process.env["OPENAI_API_KEY"]}`, "content-type": "application/json" },
     body: JSON.stringify(body),
     signal: request.signal, // stops the model if the page is closed
   });

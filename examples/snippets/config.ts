@@ -7,13 +7,13 @@ import { createMockProvider, text } from "turnwright/testing";
 
 const provider = createMockProvider([text("Hello.")]);
 const messages = [{ role: "user", content: "Hi." }] as const;
-const env = { TURNWRIGHT_MAX_ITERATIONS: "20", TURNWRIGHT_TOOL_MS: "30s", TURNWRIGHT_STREAM_IDLE_MS: "500" };
+Object.assign(process.env, { TURNWRIGHT_MAX_ITERATIONS: "20", TURNWRIGHT_TOOL_MS: "30s", TURNWRIGHT_STREAM_IDLE_MS: "500" });
 const warned: string[] = [];
-const warn = (line: string): void => void warned.push(line);
+const console = { warn: (line: string): void => void warned.push(line) };
 
 // #region config
-const { limits, timeouts, problems } = readEnvironment(env); // default: process.env
-for (const { name, problem, used } of problems) warn(`${name} is ${problem}; ${used} is used.`);
+const { limits, timeouts, problems } = readEnvironment(); // of process.env; or pass an object
+for (const { name, problem, used } of problems) console.warn(`${name} is ${problem}; ${used} is used.`);
 const { status } = await runToolLoop({ provider, messages, limits, timeouts });
 // "TURNWRIGHT_STREAM_IDLE_MS is below-minimum; 10000 is used."
 // "TURNWRIGHT_TOOL_MS is not-a-whole-number; 300000 is used."

@@ -11,15 +11,16 @@ import { createRunHost, type RunHost } from "turnwright/host";
 import { createMockProvider, text } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "old-chats-"));
+const home = process.cwd();
+process.chdir(folder);
 const removed: string[] = [];
 const console = { log: (id: string): void => void removed.push(id) };
-let monthAgo = Date.now() - 30 * 86_400_000;
 const provider = createMockProvider([text("Hello.")]);
 
-const first = createRunHost({ store: fileConversationStore(folder) });
+const first = createRunHost({ store: fileConversationStore("chats") });
 const answer = await first.start("chat-1", { provider, message: "Hi." });
 if (answer.kind === "started") await answer.result;
-monthAgo += 31 * 86_400_000;
+const Date = { now: () => globalThis.Date.now() + 31 * 86_400_000 };
 
 // #region user
 /** The ids and files of one user. Only your own table knows them. */
@@ -53,11 +54,13 @@ assert.deepEqual(await eraseUser(user, first, worker), ["chat-3: unknown", "1 ru
 assert.deepEqual([await first.status("chat-2"), existsSync(file)], [undefined, false]);
 
 // #region old
-const host = createRunHost({ store: fileConversationStore(folder) });
+const monthAgo = Date.now() - 30 * 86_400_000;
+const host = createRunHost({ store: fileConversationStore("chats") });
 for await (const { id, changedAt } of host.list()) {
   if (changedAt < monthAgo && (await host.remove(id)) === "removed") console.log(id);
 }
 // #endregion old
 assert.deepEqual(removed, ["chat-1"]);
 assert.equal(await host.status("chat-1"), undefined);
+process.chdir(home);
 rmSync(folder, { recursive: true, force: true });

@@ -89,15 +89,15 @@ const corrects: Middleware = {
 const corrected = { provider: createMockProvider([says("Air scatters", { chunks: 2 })]), control, middleware: [corrects] };
 assert.equal(report(await runToolLoop({ ...corrected, messages: question })), "");
 
-const broken = await ask([[says("Air scat"), endEarly()]]);
-assert.equal(broken.text, "Air scat");
-
-const provider = createMockProvider([says("ters blue light.")]);
+const provider = createMockProvider([[says("Air scat"), endEarly()], says("ters blue light.")]);
+const messages = question;
 // #region go-on
+const broken = await runToolLoop({ provider, messages });
 // Every run, even a failed one, returns messages that can be sent again.
 const next = await runToolLoop({
   provider,
   messages: [...broken.messages, { role: "user", content: "You were cut off. Go on." }],
 });
 // #endregion go-on
+assert.equal(broken.text, "Air scat");
 assert.equal(next.text, "ters blue light.");

@@ -42,10 +42,10 @@ await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog(
 }
 
 {
-  const exporter = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   // #region spans
-  recordSpans(await readRunLog(path), { tracerProvider, agentName: "support" });
+  const exporter = new InMemorySpanExporter(); // or the exporter of your backend
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  recordSpans(await readRunLog("run.jsonl"), { tracerProvider, agentName: "support" });
   // #endregion spans
   assert.deepEqual(
     exporter.getFinishedSpans().map(({ name }) => name),

@@ -8,12 +8,11 @@ const messages: readonly Message[] = [{ role: "user", content: "Which way does t
 const tools = ["search", "note"].map((name) =>
   defineTool({ name, description: "Does something", inputSchema: { type: "object" }, execute: () => "done" }),
 );
-const small = createMockProvider([text("Out."), text("Out.")], { model: "small" });
 
 {
   const lines: string[] = [];
   const console = { log: (line: string) => void lines.push(line) };
-  const provider = createMockProvider([toolCall("search")]);
+  const provider = createMockProvider([toolCall("search"), text("Out.")]);
   // #region hooks
   const hooks: readonly Middleware[] = [
     onIteration((finished, { cumulativeCost, lastToolCalls }) => {
@@ -22,14 +21,15 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
     }),
     prepareIteration(({ iteration }) => {
       if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // look it up first
-      return { provider: small }; // omitted fields keep the values of the options
+      return { modelSettings: { temperature: 0 } }; // or another `provider`; omitted fields keep the values of the options
     }),
   ];
   const result = await runToolLoop({ provider, tools, messages, middleware: hooks });
   // #endregion hooks
   assert.deepEqual([result.text, lines], ["Out.", ["1: search, unknown USD"]]);
-  const [request] = provider.requests;
+  const [request, second] = provider.requests;
   assert.deepEqual([request?.tools.map(({ name }) => name), request?.toolChoice], [["search"], "required"]);
+  assert.equal(second?.settings?.temperature, 0);
 }
 
 {

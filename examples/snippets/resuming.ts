@@ -26,8 +26,8 @@ const tools = [
 
 {
   const provider = createMockProvider([toolCall("order"), text("It is on its way.")]);
-  let saved = "";
   // #region save
+  let saved = "";
   const journal = memoryJournal();
   const events = createLoopEvents();
   const save = (): void => {

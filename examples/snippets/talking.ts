@@ -93,14 +93,14 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
   // Other libraries in this process listen to its own signals, and would end it.
-  const platform = new EventEmitter();
+  const process = new EventEmitter();
   const tools = toolDuring(() => {
-    platform.emit("SIGTERM");
+    process.emit("SIGTERM");
     control.steer("In Celsius, please.");
   });
   // #region drain
   const control = createLoopControl();
-  platform.once("SIGTERM", () => control.drain()); // `platform` is the `process` of Node
+  process.once("SIGTERM", () => control.drain());
   const drained = await runToolLoop({ provider, tools, messages, control, runId: "question-7" });
   const { journal, undelivered } = drained;
   const saved = JSON.stringify({ journal, undelivered }); // if it is suspended, store it outside the process
