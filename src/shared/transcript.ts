@@ -97,3 +97,6 @@ const summaryMessageOf = /* @__PURE__ */ memoize(({ summary }: CompactedMessages
 );
 
 export const summaryTitle = "Summary of the earlier conversation, which is no longer shown:";
+
+/** The first line of the message with the context items. */
+export const contextTitle = "Context:";

@@ -5,7 +5,7 @@ import type { Message, UserMessage } from "../types/message.ts";
 import type { RestartPolicy } from "../types/middleware-options.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/context-restart.ts";
-import { seal } from "../../shared/transcript.ts";
+import { contextTitle, seal } from "../../shared/transcript.ts";
 import { checkFields, type Checks, is, isFunction, table } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { freezeDeep, isPlainData, toJson } from "../../shared/json.ts";
@@ -166,5 +166,5 @@ function emitRestart(at: CallRecorder, { suffix, disableTools, pendingContextKey
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
-  return { role: "user", content: ["Context:", ...lines].join("\n") };
+  return { role: "user", content: [contextTitle, ...lines].join("\n") };
 }

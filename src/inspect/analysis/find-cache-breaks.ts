@@ -6,7 +6,7 @@ import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run
 import { alignMessages, countChanges } from "./align-messages.ts";
 import { diffFields, diffTools } from "./diff-requests.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
-import { findMasking, type MaskedCalls, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
+import { findMasking, isMovedEnd, type MaskedCalls, maskedUpTo, type RequestStep, walkRequests } from "./request-messages.ts";
 
 export interface CacheBreak {
   /** The position in `run.iterations`. */
@@ -179,7 +179,7 @@ const messageKinds = {
 
 function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBreakCause[] {
   const { before, messages, firstChange } = step;
-  if (firstChange === undefined) return [];
+  if (firstChange === undefined || isMovedEnd(before, messages[firstChange])) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
   // Leaves out messages added at the end, because they do not change the prefix and so cannot break the cache.
   const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);

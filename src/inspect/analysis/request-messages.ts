@@ -1,7 +1,7 @@
 // Reads the messages of a run's requests, and finds masked results and summaries among them.
 
 import type { Message, ToolResultPart } from "../../core/index.ts";
-import { summaryTitle } from "../../shared/transcript.ts";
+import { contextTitle, summaryTitle } from "../../shared/transcript.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 
@@ -39,7 +39,21 @@ export function findOriginal(run: Pick<LoggedRun, "iterations">, callId: string)
 
 /** True for the summary that replaces old messages in a request. */
 export function isSummary(message: Message | undefined): boolean {
-  return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
+  return beginsWith(message, summaryTitle);
+}
+
+function beginsWith(message: Message | undefined, title: string): boolean {
+  return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(title);
+}
+
+/**
+ * True if the messages of the previous request, from its first change on, are only its moving end: the message with the context items, or
+ * one message that became longer, because the service paused it.
+ */
+export function isMovedEnd([first, ...others]: readonly Message[], next: Message | undefined): boolean {
+  if (others.length < 2 && beginsWith(first, `${contextTitle}\n`)) return true;
+  const text = JSON.stringify(first ?? "").replace(/["\]}]+$/, "");
+  return others.length === 0 && JSON.stringify(next ?? "").startsWith(text);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, finish, text, toolCall, usage } from "turnwright/testing";
+import { contextRestarts, type LoopOptions } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { describeCacheBreak, summarizeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
 import { findCacheBreaks } from "../find-cache-breaks.ts";
@@ -40,5 +41,20 @@ describe("findCacheBreaks", () => {
       "The prefix is the same, but the service read 0 tokens, 8.40 s after the previous request: its cache entry may have expired.",
     );
     expect(found && summarizeCacheBreak(found)).toBe("cache not read");
+  });
+
+  const paused = [
+    [toolCall("look_up"), finish("tool-calls")],
+    [text("One, "), finish("paused")],
+    [text("two, "), finish("paused")],
+    text("three."),
+  ];
+  it.for<[what: string, more: Partial<LoopOptions>]>([
+    ["context items move to the end of each request", {}],
+    ["a paused message becomes longer", { provider: createMockProvider(paused), middleware: [] }],
+    ["both happen", { provider: createMockProvider(paused) }],
+  ])("finds no break if %s, as watchPromptCache does", async ([, more]) => {
+    const run = await logEdited({ ...optionsFor(3), middleware: [contextRestarts({ items: ["It is noon."] })], ...more });
+    expect([run.iterations.length, findCacheBreaks(run).map(({ causes }) => causes)]).toEqual([4, []]);
   });
 });
