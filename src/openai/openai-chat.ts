@@ -24,6 +24,12 @@ const refusesField = /unsupported|not (?:supported|permitted)|unknown|unrecogniz
 const limitFields = ["max_completion_tokens", "max_tokens"] as const;
 
 /**
+ * Matches errors from services that require the reasoning of earlier messages, although the name of the model does not tell
+ * (github.com/mnfst/llm-gateway/issues/1862, github.com/agentscope-ai/QwenPaw/issues/433, github.com/shiaho777/web-to-app/pull/452).
+ */
+const needsReasoning = /reasoning_content\b.{0,40}(?:passed back|missing)/;
+
+/**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * automatically retries failed connections and responses with status 408, 409, 429 or 5xx: twice, unless its `maxRetries` is set. If your
  * own code also retries, the numbers of attempts multiply.
@@ -47,16 +53,17 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
 export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
   keepErrorBodies(settings.client, settings.client.chat.completions);
-  const toMessages = createMessageConverter(settings);
+  let toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   const hints = describeClient(settings.client, "It usually ends with /v1.");
-  let { includeUsage, maxTokensField } = settings;
+  let { includeUsage, maxTokensField, echoReasoning } = settings;
   let isFieldReplaced = false;
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     let asksUsage = false;
     let askedField = maxTokensField;
+    let isEchoed = false;
     return {
       open: async (signal) => {
         const report = reportTo(out);
@@ -67,6 +74,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
         });
         asksUsage = "stream_options" in body;
         askedField = maxTokensField;
+        isEchoed = echoReasoning !== undefined;
         if (settings.includeUsage && !includeUsage)
           report({ by: "adapter", field: "includeUsage", action: "removed", reason: "unsupported" });
         call.sending?.(body, settings);
@@ -82,6 +90,14 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
           if (isFieldReplaced) return false;
           isFieldReplaced = true;
           maxTokensField = limitFields.find((name) => name !== askedField) ?? askedField;
+          return true;
+        }
+        if (needsReasoning.test(message)) {
+          if (isEchoed) return false;
+          if (echoReasoning === undefined) {
+            echoReasoning = "reasoning_content";
+            toMessages = createMessageConverter({ ...settings, echoReasoning });
+          }
           return true;
         }
         if (!asksUsage || !refusesUsage.test(message)) return false;

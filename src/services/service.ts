@@ -28,6 +28,7 @@ export type ServiceName =
   | "together"
   | "vllm"
   | "xai"
+  | "xiaomi"
   | "zai";
 
 /**

@@ -378,6 +378,15 @@ export const services: readonly Service[] = [
     quirks: { callText: "(Calls tools.)", emptyText: "(empty)" },
     everywhere: [{ model: /grok/i, quirks: { toolNames: /^(?!web_search$)/ } }],
   },
+  // MiMo thinks by default, and then refuses a message with calls but without `reasoning_content` as "Param Incorrect"
+  // (github.com/earendil-works/pi/issues/4602, github.com/VicBilibily/GCMP/issues/171). So it does with content that is null: "`text` is
+  // not present" (github.com/XiaomiMiMo/MiMo-V2-Flash/issues/8, github.com/HKUDS/nanobot/issues/2519).
+  {
+    name: "xiaomi",
+    address: /(?:^|\.)xiaomimimo\.com$/,
+    id: /^(?:xiaomi|mimo)/,
+    everywhere: [{ model: /mimo-v/i, quirks: { echoReasoning: "reasoning_content", callText: "" } }],
+  },
   // z.ai accepts only the tool choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635). It
   // refuses requests without a user message (github.com/anomalyco/opencode/issues/2557).
   {

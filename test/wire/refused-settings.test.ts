@@ -110,6 +110,33 @@ it.for(["look<|channel|>commentary", "functions.look", "default_api.look", "defa
   },
 );
 
+it.for([
+  "The `reasoning_content` in the thinking mode must be passed back to the API.",
+  "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
+])("openaiChat: sends reasoning back, even in later runs, after the error: %s", async (message) => {
+  const { fetch, bodies } = createRecorder(({ messages: sent }) => {
+    if (sent.length < 2) return chatCall("c1", "look", { reasoning_content: "I look." });
+    return sent.every((one) => one.role !== "assistant" || "reasoning_content" in one)
+      ? chatText()
+      : refuse(400, { error: { message, type: "invalid_request_error" } });
+  });
+  const options = { provider: openaiChat({ client: connect(fetch), model: "DeepSeekV4Pro" }), tools: [tool("look")], messages };
+  const results = await Promise.all([runToolLoop(options), runToolLoop(options)]);
+  expect([...results, await runToolLoop(options)].map(({ status, text: said }) => [status, said])).toEqual(
+    Array.from({ length: 3 }, () => ["completed", "Done."]),
+  );
+  expect(bodies).toHaveLength(8);
+  expect(bodies.at(-1)?.messages[1]).toMatchObject({ reasoning_content: "I look." });
+});
+
+it("openaiChat: asks once if the service misses reasoning that was sent", async () => {
+  const message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+  const { fetch, bodies } = createRecorder(() => refuse(400, { error: { message } }));
+  const provider = openaiChat({ client: connect(fetch), model: "deepseek-v4-pro" });
+  expect(await runToolLoop({ provider, messages })).toMatchObject({ status: "error", error: { code: "bad-request", message } });
+  expect(bodies).toHaveLength(1);
+});
+
 it.for(["crm.look", "functions.see"])("openaiChat: runs no tool if the model calls %s, which does not exist", async (name) => {
   const { fetch } = createRecorder(({ messages: sent }) => (sent.length > 1 ? chatText() : chatCall("c1", name)));
   const result = await runToolLoop({

@@ -161,6 +161,8 @@ describe("openaiChat: a request", () => {
     [{ at: "https://api.deepseek.com", model: "deepseek-reasoner" }, "reasoning_content"],
     [{ model: "moonshotai/kimi-k3", at: "https://openrouter.ai/api/v1" }, "reasoning_content"],
     [{ model: "moonshotai/Kimi-K3", service: "vllm" }, "reasoning"],
+    [{ at: "https://api.xiaomimimo.com/v1", model: "mimo-v2.5-pro" }, "reasoning_content"],
+    [{ model: "xiaomi/mimo-v2-flash", at: "https://openrouter.ai/api/v1" }, "reasoning_content"],
     [{ model: "deepseek-ai/DeepSeek-R1" }, undefined],
     [{ at: "https://api.deepseek.com", model: "deepseek-r1-0528" }, undefined],
     [{ at: "https://api.cerebras.ai/v1", model: "kimi-k3" }, undefined],

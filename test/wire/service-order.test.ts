@@ -113,9 +113,10 @@ describe("openaiChat: the messages of a request", () => {
     expect(textsOf(sent)).toMatchObject(["A\n\nB", "C\n\nD", [{ type: "text", text: "E" }, { type: "image_url" }]]);
   });
 
-  it("include no message without content for xAI", async () => {
+  it("include no message without content for xAI and MiMo", async () => {
     const messages = [user("Look."), asked("c"), answered("c")];
     expect(textsOf(await sendChat({ at: "https://api.x.ai/v1" }, { messages }))[1]).toBe("(Calls tools.)");
+    expect(textsOf(await sendChat({ model: "mimo-v2.5" }, { messages }))[1]).toBe("");
     expect(textsOf(await sendChat({}, { messages }))[1]).toBeNull();
   });
 

@@ -88,6 +88,7 @@ const services: readonly ChatOptions[] = [
   { service: "together", model: "tuned" },
   { service: "vllm", model: "tuned" },
   { service: "xai", model: "grok-5" },
+  { service: "xiaomi", model: "mimo-v2.5" },
   { service: "zai", model: "glm-5.3" },
 ];
 
@@ -283,6 +284,13 @@ it("openaiChat: each service receives only requests that it accepts", async () =
 
     xai, grok-5
       assi Hello. / user (empty) / user Look. / assi (Calls tools.) functionslook000000000000_1ca17b33507b36 / tool seen / user And? / assi Done. / assi Bye.
+      fields: max_completion_tokens, temperature, stop, seed; tools: 0
+      required: "required" of 2
+      named: named of 2; none: "none" of 2
+      schema with tools: a field; names: ["look","search"]
+
+    xiaomi, mimo-v2.5
+      assi Hello. / user  / user Look. / assi  functionslook000000000000_1ca17b33507b36 / tool seen / user And? / assi Done. / assi Bye.
       fields: max_completion_tokens, temperature, stop, seed; tools: 0
       required: "required" of 2
       named: named of 2; none: "none" of 2
