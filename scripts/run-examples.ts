@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
+import { sharePostgres } from "../test/dbos/share-postgres.ts";
 import { preparePrograms } from "./prepare-programs.ts";
 import { programLoader } from "./program-loader.ts";
 import { reportProblems } from "./report-problems.ts";
@@ -46,6 +47,9 @@ async function runAll(examples: readonly string[]): Promise<readonly string[]> {
 }
 
 const examples = findExamples();
+// Starting a server takes most of the time of an example that needs one.
+const stopPostgres = process.env["TURNWRIGHT_POSTGRES_URL"] === undefined ? await sharePostgres() : undefined;
 const problems = examples.length === 0 ? ["There is no example to run."] : await runAll(examples);
+await stopPostgres?.();
 removePrograms();
 reportProblems(problems);

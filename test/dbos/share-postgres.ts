@@ -12,7 +12,11 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const isOurs = process.env["TURNWRIGHT_POSTGRES_URL"] === undefined;
   project.provide("isPostgresOurs", isOurs);
-  if (!isOurs) return undefined;
+  return isOurs ? sharePostgres() : undefined;
+}
+
+/** Starts a server for all processes that this process starts. Returns a function that stops it. */
+export async function sharePostgres(): Promise<() => Promise<void>> {
   const removeListeners = watchListeners();
   const { startPostgres } = await import("../../examples/workers/start-postgres.ts");
   const postgres = await startPostgres();
