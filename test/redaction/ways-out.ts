@@ -189,13 +189,25 @@ function waysOfEvents(broken: () => ReturnType<typeof play>): Ways {
   ];
 }
 
-const hookFails = (said: string): Promise<LoopResult> =>
-  runToolLoop({ provider: createMockProvider([toolCall("none")]), messages, middleware: [onIteration(thrower(said))] });
+type Ending = (said: string) => Promise<LoopResult>;
 
-const failed = (said: string): Promise<LoopResult> =>
-  runToolLoop({ provider: createMockProvider([fail({ status: 400, message: said, cause: errorWith(said) })]), messages });
+/** Plays one run for each text, whose result several ways show. */
+function once(run: Ending): Ending {
+  const played = new Map<string, Promise<LoopResult>>();
+  return (said) => {
+    const result = played.get(said) ?? run(said);
+    played.set(said, result);
+    return result;
+  };
+}
 
 function waysOfResults(broken: () => ReturnType<typeof play>): Ways {
+  const hookFails = once((said) =>
+    runToolLoop({ provider: createMockProvider([toolCall("none")]), messages, middleware: [onIteration(thrower(said))] }),
+  );
+  const failed = once((said) =>
+    runToolLoop({ provider: createMockProvider([fail({ status: 400, message: said, cause: errorWith(said) })]), messages }),
+  );
   return [
     ["result.messages", async () => show((await broken()).result.messages)],
     ["result.functionHistory", async () => show((await broken()).result.functionHistory)],
