@@ -20,11 +20,6 @@ export interface CacheBreak {
   readonly afterMs: number;
   /** The causes, in the order in which services read a request. The first cause determines how much is lost. */
   readonly causes: readonly [CacheBreakCause, ...CacheBreakCause[]];
-  /**
-   * The place at which the request begins to differ. Undefined if the provider, the model or only settings have
-   * changed.
-   */
-  readonly end: PrefixEnd | undefined;
   /** The length of the earlier request's tools, system text and messages as JSON, in characters. */
   readonly prefixChars: number;
   readonly keptChars: number;
@@ -90,15 +85,16 @@ function findBreak(
   step: RequestStep,
   { earlier, sums, masked }: Before,
 ): Omit<CacheBreak, "index" | "isSwitchedBack"> | undefined {
-  const { iteration, request } = step;
-  const old = earlier.request ?? request;
+  const { iteration } = step;
+  const request = withoutDeferred(step.request);
+  const old = withoutDeferred(earlier.request ?? step.request);
   const target = targetCauses(earlier, iteration);
   const causes = [...target, ...toolCauses(old, request), ...systemCauses(old, request), ...messageCauses(step, masked)];
   const changes = [...causes, ...settingCauses(old, request)];
   const [first, ...others] = changes.length > 0 ? changes : causeIf(readsNothing(earlier, iteration), { kind: "cache-unread" });
   if (first === undefined) return undefined;
-  const measured = measure(old, step, sums);
-  const { chars, keptChars, end } = target.length > 0 ? { ...measured, keptChars: 0, end: undefined } : measured;
+  const measured = measure(old, { ...step, request }, sums);
+  const { chars, keptChars } = target.length > 0 ? { ...measured, keptChars: 0 } : measured;
   const inputTokens = earlier.usage?.inputTokens;
   return {
     iteration: iteration.iteration,
@@ -106,13 +102,17 @@ function findBreak(
     earlier,
     afterMs: request.at - old.at,
     causes: [first, ...others],
-    end,
     prefixChars: chars,
     keptChars,
     lostChars: chars - keptChars,
     cachedTokens: iteration.usage?.cachedInputTokens,
     possibleTokens: inputTokens === undefined ? undefined : Math.floor((inputTokens * keptChars) / Math.max(chars, 1)),
   };
+}
+
+/** Removes tools that the service adds to the messages only when the model finds them, because they are not part of the prefix. */
+function withoutDeferred(request: LoggedRequest): LoggedRequest {
+  return { ...request, tools: request.tools.filter(({ deferred }) => deferred !== true) };
 }
 
 /**
@@ -124,14 +124,13 @@ function readsNothing({ usage: before }: LoggedIteration, { usage }: LoggedItera
   return wasCached && usage?.cachedInputTokens === 0;
 }
 
-function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[]): ReturnType<typeof measureHead> {
+function measure(old: LoggedRequest, step: RequestStep, sums: readonly number[]): Omit<Prefix, "isWhole"> {
   const head = measureHead(old, step.request);
   const chars = head.chars + (sums.at(-1) ?? 0);
   const { firstChange: index } = step;
-  if (head.end !== undefined) return { ...head, chars };
-  if (index === undefined) return { chars, keptChars: chars, end: undefined };
-  const keptChars = head.chars + (sums[index] ?? 0) + sharedLength(step.before[0], step.messages[index]);
-  return { chars, keptChars, end: { part: "messages", index } };
+  if (!head.isWhole) return { chars, keptChars: head.keptChars };
+  if (index === undefined) return { chars, keptChars: chars };
+  return { chars, keptChars: head.chars + (sums[index] ?? 0) + sharedLength(step.before[0], step.messages[index]) };
 }
 
 /** Returns the provider and model that answered. A fallback may have answered in place of the requested provider. */
@@ -201,18 +200,12 @@ function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakC
   return isCause ? [cause] : [];
 }
 
-interface PrefixEnd {
-  readonly part: "tools" | "system" | "messages";
-  /** The position of the tool or message that differs. 0 for the system text. */
-  readonly index: number;
-}
-
 interface Prefix {
   readonly chars: number;
   /** The number of characters that are the same at the beginning of both requests. */
   readonly keptChars: number;
-  /** The place of the first difference. Undefined if the next request begins with the whole previous request. */
-  readonly end: PrefixEnd | undefined;
+  /** True if the next request begins with all of these parts of the previous request. */
+  readonly isWhole: boolean;
 }
 
 function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
@@ -225,8 +218,8 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));
-    return { chars, keptChars, end: { part: "tools", index } };
+    return { chars, keptChars, isWhole: false };
   }
-  if (previous.system === next.system) return { chars, keptChars: chars, end: undefined };
-  return { chars, keptChars: toolChars + sharedLength(previous.system, next.system), end: { part: "system", index: 0 } };
+  if (previous.system === next.system) return { chars, keptChars: chars, isWhole: true };
+  return { chars, keptChars: toolChars + sharedLength(previous.system, next.system), isWhole: false };
 }
