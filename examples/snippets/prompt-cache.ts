@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { z } from "zod";
-import { createLoopEvents, defineTool, maskResults, type Message, prepareIteration, type Pricing, runToolLoop } from "turnwright";
+import { createLoopEvents, defineTool, maskResults, type Message, prepareIteration, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 import { watchPromptCache } from "turnwright/middleware";
+import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Which ships call at Bergen?" }];
@@ -21,15 +22,13 @@ const script = (pages: number): readonly MockMessage[] => [
   ...Array.from({ length: pages }, (_, page) => [toolCall("read_page", { page }), tokens]),
   [text("Many."), tokens],
 ];
-const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) =>
-  ((inputTokens - cachedInputTokens) * 2 + cachedInputTokens * 0.2 + outputTokens * 8) / 1_000_000;
 
 {
-  const provider = createMockProvider(script(3));
+  const provider = createMockProvider(script(3), { id: "openai", model: "gpt-5-mini" });
   const said: string[] = [];
   const console = { log: (line: string): number => said.push(line) };
-  const time = new Date(0);
-  const system = (): string => `You know all ships. It is ${time.setMinutes(time.getMinutes() + 1)}.`;
+  let time = 0;
+  const Date = { now: (): number => (time += 60_000) };
   // #region watch
   const events = createLoopEvents();
   events.on("cache-break", ({ iteration, cause, lostBytes }) =>
@@ -39,16 +38,16 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
     provider,
     tools,
     messages,
-    pricing,
+    pricing: genaiPrices(),
     events,
-    middleware: [prepareIteration(() => ({ system: system() })), watchPromptCache()], // a mistake: another system text in each request
+    middleware: [prepareIteration(() => ({ system: `It is ${Date.now()}.` })), watchPromptCache()], // a mistake: the text changes
   });
   console.log(`${result.cache?.share}, saved ${result.cache?.savedUSD} USD`);
   // #endregion watch
   assert.equal(said.length, 4);
   assert.match(said[0] ?? "", /^1: system-changed, \d+ bytes lost$/);
   assert.ok((result.cache?.share ?? 1) < 0.5);
-  assert.ok(Math.abs((result.cache?.savedUSD ?? 0) - (4 * 900 * 1.8) / 1_000_000) < 1e-9);
+  assert.ok((result.cache?.savedUSD ?? 0) > 0);
 }
 
 {

@@ -90,10 +90,10 @@ const tools = [
 
 {
   const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
-  const schema = z.object({ city: z.string(), celsius: z.number() });
   const shown: string[] = [];
   const console = { log: (line: string): unknown => shown.push(line) };
   // #region partial
+  const schema = z.object({ city: z.string(), celsius: z.number() });
   const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   for await (const { city = "", celsius = "?" } of partialOutputs(stream)) console.log(`${city}: ${celsius}`);
   const { output } = await stream.result;

@@ -129,12 +129,13 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
   const home = process.cwd();
   process.chdir(folder);
   const service = createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
+  const tools = [weather];
   const answers = async (provider: Provider): Promise<LoopResult> => {
     // #region cassette
     // With RECORD=1, the streams of the real service are recorded. Later, the test needs neither the service nor a key.
     const tape = "weather.jsonl";
     const model = process.env["RECORD"] === "1" ? recordTo(tape, provider) : replayFrom(tape);
-    const result = await runToolLoop({ provider: model, tools: [weather], messages });
+    const result = await runToolLoop({ provider: model, tools, messages });
     assert.equal(result.text, "Take a coat.");
     // #endregion cassette
     return result;
