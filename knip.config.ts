@@ -52,8 +52,6 @@ const config: KnipConfig = {
     "@arethetypeswrong/cli",
     "publint",
     "@restatedev/restate-server",
-    // Started by test/mcp, by its path.
-    "@modelcontextprotocol/server-everything",
     // The editor of the playground, in site/package.json.
     "codemirror",
     "@codemirror/lang-javascript",
