@@ -141,7 +141,7 @@ ${sections.join("\n\n")}
 
 /** Interfaces with numbers that are facts or internal, and not limits that a program sets. */
 const isFact =
-  /^(?:LoggedCall|RunMessage|IterationMessage|ToolMessage|ProviderError|ProviderErrorFacts|PlannedAttempt|ForeignTool|ReadOptions|Quirks|MediaLimits|DeadlineLimits|LoopResult)$/;
+  /^(?:LoggedCall|RunMessage|IterationMessage|ToolMessage|ProviderError|ProviderErrorFacts|PlannedAttempt|ForeignTool|ReadOptions|Quirks|MediaLimits|DeadlineLimits|LoopResult|Repetition)$/;
 
 function findMissing(): readonly string[] {
   const listed = new Set(groups.flatMap(({ from }) => from));
