@@ -27,7 +27,7 @@ async function answer(request: Request, env: Env, context: Context): Promise<Res
   const { id, message, trigger } = await readUIChatRequest(request); // check here that the user may use the chat `id`
   if (message === undefined || trigger !== "submit") return new Response("There is no new message.", { status: 400 });
   const pool = new Pool({ connectionString: env.HYPERDRIVE.connectionString, max: 5 }); // one for each request
-  pool.on("error", console.error);
+  pool.on("error", () => {}); // a connection that Workers close with the request; each query reports its own errors
   const store = postgresConversationStore(pool); // creates its tables
   const chat = createConversation({ id, store, journal: store.journal, options: { provider, tools: [getTime] } });
   if ((await chat.status())?.isLive === true) {
