@@ -3,7 +3,7 @@
 import { builtinModules } from "node:module";
 
 /** Files of src/core/loop that middleware may import. */
-const seam = "(seam|context-restart|option-table|limits)\\.ts$";
+const seam = "(seam|middleware-tools|context-restart|option-table|limits)\\.ts$";
 
 /** The parts of src/core, the topmost first. Parts of one row do not know each other. Each is the start of a path, as a regular expression. */
 const layers = [
@@ -27,7 +27,7 @@ const throughNoDoor = "^src/testing/run-tool\\.ts$";
  * Files of the core whose exports middleware of the core imports. The kit exports them too, except `isUnmarkedRestart`, which the message
  * about a mistake needs, and the tables of checks that options of the run share with options of middleware.
  */
-const exportedByKit = "(tools/registry|loop/context-restart|loop/seam|loop/option-table)\\.ts$";
+const exportedByKit = "(tools/registry|loop/context-restart|loop/seam|loop/middleware-tools|loop/option-table)\\.ts$";
 
 /** Folders beside the core, which entries share. */
 const shared = "shared|web|observe";

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Json, Middleware } from "turnwright";
-import { denyCall } from "turnwright/kit";
+import { denyCall, validatedArgs } from "turnwright/kit";
 
 /** The answers of the person: pass one in `answers`, under the `id` of the waiting call. */
 export type Permission = "deny" | "allow-once" | "allow-always";
@@ -27,7 +27,7 @@ export function rememberPermissions(folder: string): Middleware {
     // `execute` sees the arguments after `approve` and guardrails have changed them.
     async execute(call, next, at) {
       await at.afterMessage();
-      const valid = await at.validated(call);
+      const valid = await validatedArgs(at, call);
       if (valid === undefined) return next(call); // the run refuses it
       // A new default of the schema and a new description of the tool need a new permission.
       const tool = at.tool?.description ?? null;

@@ -17,7 +17,7 @@ import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-probl
 import { listToolChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "../shared/edges.ts";
 import { nearestName } from "../shared/nearest-name.ts";
-import { describeUnexpected, putInWords } from "../shared/value-words.ts";
+import { adviseLossy, describeUnexpected, putInWords } from "../shared/value-words.ts";
 import { redactJson, redactText } from "../shared/redact-secrets.ts";
 
 const allEdges: Edges = {
@@ -49,6 +49,7 @@ const allEdges: Edges = {
   findMessageProblem,
   describeFinish,
   adviseOption,
+  adviseLossy,
 };
 
 /**

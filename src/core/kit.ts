@@ -7,6 +7,7 @@ export { sendDecision } from "./middleware/decide-call.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
 export { beginCall, useCall } from "./loop/early-calls.ts";
 export { denyCall, endWith } from "./loop/seam.ts";
+export { addMessage, addSpending, findSpentLimit, priceUsage, validatedArgs } from "./loop/middleware-tools.ts";
 export { streamOnce } from "./loop/stream-once.ts";
 export { detectContextRestart } from "./loop/context-restart.ts";
 export { priceAttempts } from "./loop/meter.ts";
@@ -64,7 +65,7 @@ export { readRecords } from "./records/read-run.ts";
 // For authors of hosts, which run many loops
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
 export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/option-table.ts";
-export { toReason, toWaitingCall, waitsOf } from "./loop/waiting-calls.ts";
+export { toReason, toWaitingCall, waitsOf } from "./loop/durability/waiting-calls.ts";
 export type { LoopEmitter } from "./types/loop-event.ts";
 export type { ExecutableTool } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, RunCall } from "./types/typed-call.ts";

@@ -68,6 +68,8 @@ export interface Edges {
   describeMessage?(problem: MessageProblem, message?: unknown): string;
   /** Explains what is wrong with a message's fields. `given` is the caller's message, which may contain binary data. */
   findMessageProblem?(message: { readonly [field: string]: unknown }, given: unknown): string | undefined;
+  /** Says what to do with a tool's result that JSON would reduce to nothing. */
+  adviseLossy?(kind: string): string | undefined;
   /** Returns advice on an invalid value for an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }

@@ -2,6 +2,9 @@
 
 import type { Clock } from "../core/types/common.ts";
 
+/** A time that never comes, and a limit that is never reached. */
+export const never: number = Number.POSITIVE_INFINITY;
+
 interface Listening {
   readonly calls: Set<() => void>;
   handleEvent(): void;
@@ -92,8 +95,8 @@ export const systemClock: Clock = {
  */
 export class IdleTimer {
   readonly #clock: Clock;
-  #dueAt = Number.POSITIVE_INFINITY;
-  #armedFor = Number.POSITIVE_INFINITY;
+  #dueAt = never;
+  #armedFor = never;
   #handle: unknown;
   #ring: (() => void) | undefined;
 
@@ -110,12 +113,12 @@ export class IdleTimer {
 
   /** Clears the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` when done. */
   silence(): void {
-    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#dueAt = never;
   }
 
   stop(): void {
     this.silence();
-    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#armedFor = never;
     if (this.#handle !== undefined) this.#clock.clearTimeout(this.#handle);
   }
 
@@ -126,8 +129,8 @@ export class IdleTimer {
   }
 
   readonly #fire = (): void => {
-    this.#armedFor = Number.POSITIVE_INFINITY;
-    if (this.#dueAt === Number.POSITIVE_INFINITY) return;
+    this.#armedFor = never;
+    if (this.#dueAt === never) return;
     if (this.#clock.now() < this.#dueAt) return this.#arm();
     this.silence();
     this.#ring?.();

@@ -8,6 +8,7 @@ import { tidyMessage, toPlainError } from "./plain-error.ts";
 import { isPlainData, toJson } from "./json.ts";
 import type { OutsideResult } from "../core/types/middleware-options.ts";
 import type { Deferred, ToolResult } from "../core/types/tool.ts";
+import { edges } from "./edges.ts";
 import { cutText, quote } from "./texts.ts";
 
 // These symbols are global, so that values from every loaded copy of the package are recognized.
@@ -163,17 +164,20 @@ export function toPreliminary(value: unknown): Json | undefined {
   return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
 }
 
-/** Describes a value that JSON would reduce to nothing, such as a Map. */
+/** Describes a value that JSON would reduce to nothing, such as a Map, and says what to do. */
 export function lossyKindOf(value: unknown): string | undefined {
-  if (isThenable(value)) return "a promise, which has to be awaited first";
+  const kind = lossyTagOf(value);
+  return kind && (edges.adviseLossy?.(kind) ?? `a ${kind}`);
+}
+
+function lossyTagOf(value: unknown): string | undefined {
+  if (isThenable(value)) return "Promise";
   if (!isRecord(value)) return undefined;
   // Checks the tag instead of the global `Response`, because accessing `Response` would make Node load `fetch`, which takes longer than a
   // short run.
   const tag: unknown = Reflect.get(value, Symbol.toStringTag);
-  if (tag === "Map" || tag === "Set") return `a ${tag}`;
-  if (tag === "Response") return "a Response, whose body has to be read first, for example with `await response.json()`";
-  const isUnread = Symbol.asyncIterator in value || isIterator(value);
-  return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
+  if (tag === "Map" || tag === "Set" || tag === "Response") return tag;
+  return Symbol.asyncIterator in value || isIterator(value) ? "stream" : undefined;
 }
 
 function unwritable(problem: string): Conclusion<"failed"> {

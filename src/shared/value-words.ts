@@ -22,6 +22,17 @@ function describeText(text: string): string {
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 
+const lossyKinds: { readonly [kind: string]: string } = {
+  Promise: "a promise, which has to be awaited first",
+  Response: "a Response, whose body has to be read first, for example with `await response.json()`",
+  stream: "a generator or a stream, which has to be read to its end first",
+};
+
+/** Says what to do with a tool's result that JSON would reduce to nothing. Undefined if there is no advice. */
+export function adviseLossy(kind: string): string | undefined {
+  return lossyKinds[kind];
+}
+
 const tags = ["type", "kind", "code"] as const;
 
 /** Describes an unexpected value. Shows only an object's `type`, `kind` or `code`. */

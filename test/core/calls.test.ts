@@ -28,7 +28,7 @@ import { approve } from "../../src/core/middleware/approve.ts";
 import { recordSteps } from "../../src/core/loop/journals.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/loop/run.ts";
-import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/durability/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const inputSchema = { type: "object" } as const;

@@ -21,8 +21,8 @@ function createProgram(traits: object = {}) {
 let asks = true;
 
 it.for<[what: string, mayAsk: (at: CallAt) => boolean, traits: object]>([
-  ["because it checks at.isOver", (at) => !at.isOver, {}],
-  ["because it checks at.isOver, with a durable tool", (at) => !at.isOver, { durable: true }],
+  ["because it checks at.earlier.isOver", (at) => at.earlier?.isOver !== true, {}],
+  ["because it checks at.earlier.isOver, with a durable tool", (at) => at.earlier?.isOver !== true, { durable: true }],
   ["because it no longer waits", () => asks, {}],
 ])(
   "a call whose run was stopped during the call's wait never runs, even if middleware later calls next(): %s",

@@ -9,7 +9,7 @@ import { recordSteps } from "../../src/core/loop/journals.ts";
 import type { Journal } from "turnwright";
 import type { Wait } from "../../src/core/types/middleware.ts";
 import { createProgram, createRandom, type Delay, type Program, type Random } from "./random-program.ts";
-import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/durability/waiting-calls.ts";
 
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}

@@ -5,7 +5,7 @@ import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/l
 import type { Json } from "../../src/core/types/common.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
-import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/durability/waiting-calls.ts";
 
 interface LoggedStep {
   readonly key: string;

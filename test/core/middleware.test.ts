@@ -8,7 +8,7 @@ import { onIteration, prepareIteration, stopWhen } from "../../src/core/middlewa
 import { recordSteps } from "../../src/core/loop/journals.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { Middleware } from "../../src/core/types/middleware.ts";
-import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/durability/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 

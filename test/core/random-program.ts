@@ -6,7 +6,7 @@ import type { AssistantMessage, Message } from "../../src/core/types/message.ts"
 import type { ModelChunk, Provider } from "../../src/core/types/provider.ts";
 import type { Tool } from "../../src/core/types/loop-options.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
-import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/durability/waiting-calls.ts";
 import type { SeamOptions } from "../../src/core/loop/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { eagerTools } from "../../src/core/loop/eager-tools.ts";

@@ -150,17 +150,6 @@ export class Activity {
     return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
   }
 
-  /** Runs the tool's code. This time does not count against the time limit for hooks. */
-  async inTool<T>(work: () => Promise<T>): Promise<T> {
-    this.isInTool = true;
-    try {
-      return await work();
-    } finally {
-      this.isInTool = false;
-      this.run.watch?.note(this);
-    }
-  }
-
   /** True while the activity's hooks are waiting for the core, the tool or an answer. */
   get isInside(): boolean {
     return this.#pending > 0 || this.isInTool || this.isParked;

@@ -8,10 +8,9 @@ import { frozenView, isNamed } from "../../shared/transcript.ts";
 import { edges } from "../../shared/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "../types/middleware.ts";
-import { pendingOf, toReason } from "./waiting-calls.ts";
-import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
+import { answerOpenCalls, metadataOf } from "./state.ts";
 import type { RunCall } from "../types/typed-call.ts";
-import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
+import type { ToolHistoryEntry, WaitingCall } from "../types/tool-outcome.ts";
 
 /** Returns the fields of a result that do not depend on how the run ended. */
 export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorded"> {
@@ -29,12 +28,12 @@ export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorde
 }
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
-  const { state, limits, session } = run;
+  const { state, limits, session, durability } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
   const facts = summarize(run);
   const { text } = facts;
-  const reason = toReason(ending.reason);
+  const reason = toReason(run, ending);
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
@@ -48,8 +47,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     calls: state.functionHistory.map(toRunCall),
     accumulatedModelParts: state.answers.flatMap(metadataOf),
-    // Services refuse requests with an unanswered call, so every result except a suspended one contains placeholder results for such calls.
-    ...(state.waits.length > 0 && ending.status !== "suspended" && { messages: endWaiting(state) }),
+    ...durability?.endWaiting(state, ending),
     knownCostUSD: state.spentUSD,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
@@ -64,6 +62,17 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     if (extra !== undefined) Object.assign(result, extra);
   }
   return "toJSON" in records ? result : Object.defineProperty(result, "journal", { enumerable: false });
+}
+
+/** Converts an ending's internal reason to the one that users see. */
+function toReason({ durability }: Run, { reason }: Ending): EndReason {
+  // Safe cast: without `durability`, no run waits.
+  return durability === undefined ? (reason as EndReason) : durability.toReason(reason);
+}
+
+/** Returns this run's calls that are waiting. The ids of calls in nested runs are paths. */
+function pendingOf(reason: EndReason): readonly WaitingCall[] {
+  return "calls" in reason ? reason.calls.filter(({ id }) => !id.includes("/")) : [];
 }
 
 function takeUndelivered({ state, control, returned }: Run, { reason }: Ending): readonly UserMessage[] {

@@ -2,7 +2,7 @@
 
 import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { claims, type ControlClaim } from "./ports.ts";
 
 const liveRunIds = new Set<string>();
@@ -30,10 +30,7 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
   const { control } = options;
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const claim = control === undefined ? undefined : claims.get(control);
-  if (control !== undefined && claim === undefined) {
-    const expected = "a control from createLoopControl";
-    throw new LoopError("invalid-option", { option: "control", expected, received: "an object" });
-  }
+  if (control !== undefined && claim === undefined) throw invalidOption("control", "a control from createLoopControl", control);
   const held = claim?.(scope, limits.maxInterrupts);
   scope.follow(options.signal, nesting?.signal);
   liveRunIds.add(runId);

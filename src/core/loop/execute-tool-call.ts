@@ -4,6 +4,7 @@ import type { PreparePorts, ReadyCall, ToolCallPorts } from "./ports.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
+import { never } from "../../shared/signals.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
 import { Deadline, type Raced } from "../../shared/cancellation/deadline.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
@@ -41,7 +42,7 @@ export function executeToolCall(
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
   // A durable tool may wait for days, so `toolMs` does not apply to it. Only a `timeoutMs` set on the tool does.
-  const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
+  const ownMs = definition.timeoutMs ?? (definition.durable === true ? never : timeouts.toolMs);
   const limits = {
     // Leaves out the time reserved for a final answer, so that a hanging tool cannot use it up.
     limitMs: Math.min(ownMs, Math.ceil(reserveInMs)),

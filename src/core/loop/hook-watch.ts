@@ -1,7 +1,7 @@
 // Ends middleware hooks that hang, such as a hook awaiting a promise that never settles.
 
 import { type Cancellable, type CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
-import { IdleTimer } from "../../shared/signals.ts";
+import { IdleTimer, never } from "../../shared/signals.ts";
 import type { Clock } from "../types/common.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { HookError, StepCancelled } from "./hooks.ts";
@@ -89,7 +89,7 @@ export class HookWatch implements Cancellable {
     const now = this.#run.clock.now();
     // A hook may hold back its call until a running call finishes, so its time limit keeps restarting while any call is running.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
-    let dueAt = Number.POSITIVE_INFINITY;
+    let dueAt = never;
     for (const [activity, fail] of this.#watched) {
       if (activity.isInside) continue;
       const endsAt = (isHeldBack ? now : activity.idleSince) + this.#ms;
@@ -99,7 +99,7 @@ export class HookWatch implements Cancellable {
         fail(this.#errorOf(activity));
       }
     }
-    if (dueAt < Number.POSITIVE_INFINITY) this.#set(dueAt);
+    if (dueAt < never) this.#set(dueAt);
   }
 
   #errorOf({ hook }: Watched): Error {

@@ -4,9 +4,10 @@ import type { Timeouts } from "../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../types/loop-options.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { defaultStreamMs } from "../providers/guard-stream.ts";
+import { never as none } from "../../shared/signals.ts";
 import type { FinalAnswerReserve } from "../types/middleware-options.ts";
 
-export const none: number = Number.POSITIVE_INFINITY;
+export { none };
 
 export type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
 

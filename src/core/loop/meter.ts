@@ -1,13 +1,10 @@
 // Prices model requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import type { StreamResult, AttemptSpending } from "../types/provider.ts";
-import type { EndReason, CostUnknownWhy } from "../types/termination.ts";
+import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
-import type { EventSink } from "../types/loop-event.ts";
-import type { Pricing, Usage } from "../types/common.ts";
-import { describeValue } from "../../shared/texts.ts";
-import { toPlainError, toUsage } from "../../shared/plain-error.ts";
-import { dropPromise } from "../../shared/promises.ts";
+import { costOf, type PricingPorts } from "../../shared/cost-of.ts";
+import { toUsage } from "../../shared/plain-error.ts";
 import { insideKey, type Level } from "../tools/inside-call.ts";
 
 interface Inside {
@@ -71,7 +68,7 @@ export function findSpent(
 /** Counts what a run and its nested runs spend. Nested runs use `NestedMeter`. */
 export class Meter {
   /** The usage of the newest counted stream. A nested run uses it as an estimate for its own first stream. */
-  newest: Expected = { tokens: 0, costUSD: 0 };
+  newest: Expected;
   /** The streams in progress in nested runs. */
   streams: NestedStreams | undefined;
   readonly #limits: SharedLimits;
@@ -81,6 +78,7 @@ export class Meter {
   #costUnknown = false;
 
   constructor(limits: SharedLimits) {
+    this.newest = { tokens: 0, costUSD: 0 };
     this.#limits = limits;
   }
 
@@ -128,32 +126,6 @@ export class Meter {
     const spent = { tokens: this.#tokens + tokens, costUSD: this.#costUSD + costUSD, costUnknown: this.#costUnknown };
     const limits = isFinal === true ? { ...this.#limits, reserve: noReserve } : this.#limits;
     return findSpent(spent, { tokens: 1, costUSD: expectedUSD }, limits);
-  }
-}
-
-interface Answerer {
-  readonly provider: string;
-  readonly model: string;
-  readonly iteration: number;
-}
-
-interface PricingPorts {
-  readonly pricing?: Pricing | undefined;
-  readonly events: EventSink;
-}
-
-export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
-  if (usage === undefined) return "no-usage";
-  const { provider, model, iteration } = by;
-  try {
-    const cost: unknown = pricing?.(usage, { provider, model });
-    if (cost === undefined) return "no-price";
-    if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
-    dropPromise(cost);
-    throw new TypeError(`pricing must return the cost in USD (0 or more) or undefined, but returned ${describeValue(cost)}.`);
-  } catch (error) {
-    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
-    return "pricing-failed";
   }
 }
 

@@ -73,8 +73,6 @@ export interface Past {
   showRecorded(answer: Answer): void;
   /** Reads what the records say about a message's calls. Throws LoopError "tools-changed" if a call's tool has changed too much. */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
-  /** True if an earlier execution requested a decision about this call, the call has not run, and its tool has changed since then. */
-  isChanged(call: ToolCall): boolean;
   /** True if this execution repeats a failed request from an earlier execution that did not record how the run ended. */
   isRetried(planned: Ending | undefined): boolean;
   /** Records what middleware decided about an ending. */

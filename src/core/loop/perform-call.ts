@@ -1,25 +1,23 @@
 // Performs one tool call: checks that it is allowed, passes it through the middleware, and runs the tool once.
 
-import type { Json, PlainError } from "../types/common.ts";
-import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { PlainError } from "../types/common.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { detectContextRestart } from "./context-restart.ts";
 import { restartedResult } from "../../shared/transcript.ts";
 import { executeToolCall, refuseChanged } from "./execute-tool-call.ts";
 import { refuseBlocked, validateCall } from "./prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "./ports.ts";
-import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "../../shared/to-outcome.ts";
-import { isDurable } from "../tools/inside-call.ts";
+import { renderOutcome, toPreliminary } from "../../shared/to-outcome.ts";
 import { findTool } from "../tools/registry.ts";
 import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
-import type { OutsideResult } from "../types/middleware-options.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
-import { pastOf } from "./past-calls.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
-import { HookRecorder, openWait } from "./recorder.ts";
+import { HookRecorder } from "./recorder.ts";
 import { isBarring } from "./seam.ts";
-import { isCurrent } from "./shown-tools.ts";
+import { isCurrent } from "./read-tools.ts";
+import { durabilityOf, type GivenCall } from "./durability/durability.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
 import type { Next, NextCall, Outcome } from "../types/middleware.ts";
@@ -56,8 +54,8 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   const { ends = outcome.ends } = activity;
   if (ends !== outcome.ends) outcome = { ...outcome, ends };
   barAfter(activity, outcome);
-  const end = findChange(activity, outcome);
-  if (end !== undefined) await run.step<EndRecord>(`${activity.place}/ended`, () => end, { journal: activity.journal });
+  const recorded = durabilityOf(run)?.recordCallEnd(activity, outcome);
+  if (recorded !== undefined) await recorded;
   activity.end(outcome);
   return outcome;
 }
@@ -70,136 +68,33 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
 
-/** The record of a call after middleware has changed its outcome or spending, for readers that do not run the middleware. */
-export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
-
-/** Returns the record of what middleware changed, or undefined if it changed nothing. */
-function findChange({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
-  const spent = sumSpending(all);
-  if (spent !== undefined) return { ...outcome, spent };
-  return made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json) ? undefined : outcome;
+/** Runs a call's tool. If the run records its steps, the tool runs only once, however often the run is executed. */
+async function runCall(activity: Activity, call: GivenCall): Promise<Outcome> {
+  const durability = durabilityOf(activity.run);
+  if (durability !== undefined) return durability.runCall(activity, call);
+  await awaitTurn(activity, call);
+  return (activity.made = await activity.inCore(() => runPlain(activity, call)));
 }
 
-interface Given {
-  /** The call as the model sent it. */
-  readonly made: ToolCall;
-  /** The call with the arguments that middleware has chosen. */
-  readonly given: NextCall;
-  readonly signal: AbortSignal | undefined;
-  /** True if an earlier execution may have run the tool without recording an outcome. */
-  readonly mayHaveRun?: boolean;
-}
-
-export interface Begun {
-  readonly token: string;
-  /** True for a durable tool, which may leave waits open when it ends. */
-  readonly durable?: true | undefined;
-  readonly refused?: Outcome | undefined;
-}
-
-async function runCall(activity: Activity, call: Given): Promise<Outcome> {
-  const { run, journal, takeTurn } = activity;
-  const begunKey = activity.keyOf("begun");
-  const outcomeKey = activity.keyOf("outcome");
-  const { together } = call.given;
+/** Waits until a call's tool may begin. */
+export async function awaitTurn(activity: Activity, { given: { together } }: GivenCall): Promise<void> {
   together?.join();
-  const turn = takeTurn?.(together !== undefined);
-  if (turn !== undefined) {
-    activity.isHeld = true;
-    await activity.inCore(() => turn);
-    activity.isHeld = false;
-  }
-  const past = pastOf(run);
-  // Reuses a recorded refusal even if the middleware would now allow the call, because the model has already been told that the call did
-  // not run.
-  const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
-  if (ended !== undefined) return (activity.made = ended);
-  if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));
-  let isLive = false;
-  const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
-    activity.record(outcomeKey, () => {
-      // A durable engine may run this body twice. `isLive` is then already true, so the tool may have run before.
-      const mayHaveRun = isLive || token !== run.token;
-      isLive = true;
-      return runPlain(activity, { ...call, mayHaveRun });
-    });
-  // Records this execution's token before the tool starts. A token without an outcome tells a replay that the tool may have run.
-  const begin = async (): Promise<Outcome> => record(await activity.record(begunKey, () => ({ token: run.token })));
-  const outcome = await activity.inCore(journal.durable === true ? begin : () => record(run));
-  activity.made = outcome;
-  if (!isLive) noteReplayed(run, outcome);
-  if (outcome.kind !== "deferred") return outcome;
-  activity.hasBegun = true;
-  // Counts the nested run's spending now, because the call may still have to wait for its result.
-  if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
-  sendEnd(run, outcome, !isLive);
-  return (activity.made = await waitForResult(activity, outcome));
-}
-
-/** Counts a recorded call, and sends its start event. */
-export function noteReplayed(run: Run, outcome: Outcome): void {
-  if (!wasDispatched(outcome.kind)) return;
-  sendStart(run, outcome.call, true);
-  const { usage, costUSD } = outcome.nested ?? {};
-  run.meter.add({
-    toolCalls: 1 + (outcome.nested?.toolCallsExecuted ?? 0),
-    tokens: usage?.totalTokens,
-    costUSD,
-    costUnknown: outcome.nested !== undefined && costUSD === undefined,
-  });
-}
-
-/** Handles a call whose tool has run but whose result comes from outside. */
-async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
-  const { name, args } = call;
-  const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
-  const id = activity.run.path + activity.unique(activity.path, "#");
-  const wait = { id, what: "result", facts: { name, args, ...fromPage } };
-  const given = await activity.inCore(() => openWait<OutsideResult | null>(activity, wait, {}));
-  return { call, durationMs, approvedArgs, ...concludeOutside(given as OutsideResult) };
-}
-
-interface DurableKeys {
-  readonly begunKey: string;
-  readonly outcomeKey: string;
-}
-
-/** Runs a durable tool, whose code runs again on each resume. Once its outcome is recorded, the code only repeats its recorded steps. */
-async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
-  const { run } = activity;
-  let isLive = false;
-  const begun = await activity.inCore(() =>
-    activity.record<Begun>(begunKey, async () => {
-      isLive = true;
-      const ready = await admit(activity, call, portsOf(activity, call.signal));
-      return { token: run.token, durable: true, ...(ready.kind !== "ready" && { refused: ready }) };
-    }),
-  );
-  if (begun.refused !== undefined) return begun.refused;
-  activity.hasBegun = true;
-  if (!isLive) run.meter.add({ toolCalls: 1 });
-  sendStart(run, call.made, !isLive);
-  const mark = activity.spent.length;
-  const past = isLive ? undefined : pastOf(run);
-  const replay = (fork: Activity): Promise<Outcome> => execute(fork, { ...call, signal: undefined });
-  const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
-  if (recorded !== undefined) return recorded;
-  const made = await activity.inTool(() => execute(activity, call));
-  // An earlier execution began this call, so it may have had effects and counts as "interrupted" instead of "not-run".
-  const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
-  const whole = await addNested(activity, outcome, mark);
-  return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
+  const turn = activity.takeTurn?.(together !== undefined);
+  if (turn === undefined) return;
+  activity.isHeld = true;
+  await activity.inCore(() => turn);
+  activity.isHeld = false;
 }
 
 /** Ends the nested runs that the tool did not await, and adds the spending of all its nested runs. */
-async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
+export async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
   await activity.nested?.end();
   const nested = sumSpending(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
 
 /** Runs an ordinary tool, unless the call must not begin or its arguments are invalid. */
-async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
+export async function runPlain(activity: Activity, call: GivenCall): Promise<Outcome> {
   const { run } = activity;
   const ports = portsOf(activity, call.signal);
   const admitted = admit(activity, call, ports);
@@ -214,14 +109,7 @@ async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }
 
-/** Runs a durable tool's code from its beginning. */
-async function execute(activity: Activity, call: Given): Promise<Outcome> {
-  const ports = portsOf(activity, call.signal);
-  const ready = await prepare(activity, call, ports);
-  return ready.kind === "ready" ? endTool(activity, await executeToolCall(ready, ports)) : ready;
-}
-
-function endTool(activity: Activity, outcome: Outcome): Outcome {
+export function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
   // Only the `context-restarts` middleware adds the context that a restart requests. Without it, the result becomes an error that the model
@@ -241,56 +129,52 @@ const noRestarts: PlainError = {
  * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns a promise only if there is
  * something to await, so that calls begin in order.
  */
-function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
+export function admit(
+  activity: Activity,
+  call: GivenCall,
+  ports: ToolCallPorts,
+): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
   const prepared = prepare(activity, call, ports);
   const count = (one: ReadyCall | ToolOutcome): ReadyCall | Outcome => countCall(activity.run, call, one);
   return prepared instanceof Promise ? prepared.then(count) : count(prepared);
 }
 
 /** Counts a call. Returns a refusal if the limits, which parallel calls share, allow no more calls. */
-function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): ReadyCall | Outcome {
+function countCall(run: Run, call: GivenCall, prepared: ReadyCall | ToolOutcome): ReadyCall | Outcome {
   const { meter, places, draft } = run;
-  const { made, given } = call;
-  const kind = findCut(run, call);
-  if (kind !== undefined) return { ...factsOf(made, given), kind };
+  const { made } = call;
+  if (mayNotBegin(run, call)) return { ...factsOf(call), kind: "not-run" };
   if (prepared.kind !== "ready") return prepared;
   // The set of allowed tools may have changed since the original request, so a resumed call is checked again.
   const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
   if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), run);
-  if (meter.toolCallsLeft < 1) return { ...factsOf(made, given), kind: "limit" };
+  if (meter.toolCallsLeft < 1) return { ...factsOf(call), kind: "limit" };
   meter.add({ toolCalls: 1 });
   return prepared;
 }
 
-/** Returns the outcome kind of a call that must not begin, because the run is ending or the call may already have run. */
-function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" | "not-run" | undefined {
-  const { scope, clock, meter, registry } = run;
+/** True if a call must not begin, because the run is ending. */
+export function mayNotBegin({ scope, clock, isBarred }: Run, { signal }: GivenCall): boolean {
   scope.checkDeadline(clock.now());
-  const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
-  if (mayHaveRun !== true) return isOver ? "not-run" : undefined;
-  const { replay, eager } = findTool(registry, made.name) ?? {};
-  if (!isOver && (replay === "safe" || eager === true)) return undefined;
-  if (!isOver) meter.add({ toolCalls: 1 });
-  // Marks the start event as replayed, because the interrupted execution has already sent it.
-  sendStart(run, made, true);
-  return "interrupted";
+  return scope.cause !== undefined || isBarred || signal?.aborted === true;
 }
 
-function factsOf(made: ToolCall, given: ToolCall): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
+export function factsOf({ made, given }: GivenCall): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
   const isEdited = given !== made && !isSameJson(given.args, made.args);
   return { call: made, durationMs: 0, ...(isEdited && { approvedArgs: given.args }) };
 }
 
 /** Validates the arguments, unless they were validated when the message ended. */
-function prepare(
+export function prepare(
   activity: Activity,
-  { made, given }: Given,
+  call: GivenCall,
   ports: ToolCallPorts,
 ): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { run } = activity;
+  const { made, given } = call;
   const definition = run.registered.get(made.name) ?? findTool(run.registry, made.name);
   if (definition === undefined || !isCurrent(run, definition)) return refuseChanged(made, ports);
-  const { approvedArgs } = factsOf(made, given);
+  const { approvedArgs } = factsOf(call);
   const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
   const { together } = given;
   const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs, together };
@@ -300,7 +184,7 @@ function prepare(
 /** Metadata of tool results, by call, stored until `tool-end` is sent. */
 const metadataOf = new WeakMap<ToolCall, unknown>();
 
-function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
+export function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   const { run } = activity;
   const { registry, clock, timeouts, advice, events } = run;
   return {
@@ -310,7 +194,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     advice,
     scope: scopeOf(activity, signal),
     shown: run.shown,
-    mayDefer: run.mayWait,
+    mayDefer: run.mayWait && run.durability !== undefined,
     isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {
       activity.deadline = deadline;

@@ -5,21 +5,15 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
-import { costOf } from "./meter.ts";
-import { noUsage } from "../../shared/count-usage.ts";
-import { digest, stableJson, toJson } from "../../shared/json.ts";
+import { never } from "../../shared/signals.ts";
+import { toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { convertSchema } from "../../shared/argument-schema.ts";
-import { edges } from "../../shared/edges.ts";
-import { isRecord } from "../../shared/guards.ts";
 import { insideKey } from "../tools/inside-call.ts";
-import { findTool, toShown } from "../tools/registry.ts";
-import { Activity, Parked } from "./activity.ts";
-import { isReplay, waitKey } from "./journals.ts";
-import { endOfCall } from "./next-step.ts";
+import { findTool } from "../tools/registry.ts";
+import type { Activity } from "./activity.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
-import { type OpenedWait, pastOf } from "./past-calls.ts";
-import type { WaitOptions } from "../types/wait.ts";
+import { type CallDurability, durabilityOf, type Owner, pastOf } from "./durability/durability.ts";
+import { howToEnable } from "./run.ts";
 import type { CallRecorder, Ending } from "../types/middleware.ts";
 
 /** The error from a recorded step. Created from its record even in the first execution, so that a replay sees the same error. */
@@ -53,7 +47,7 @@ export class StepRecorder {
   /** The middleware or tool that records the steps. Undefined for a tool that is not durable, which records nothing. */
   readonly owner: string | undefined;
   /** The call that was passed to the hook. */
-  readonly #given: ToolCall | undefined;
+  readonly given: ToolCall | undefined;
   #isInBody = false;
 
   constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
@@ -61,7 +55,7 @@ export class StepRecorder {
     this.owner = owner;
     // Stores the activity under a hidden key, so that `runNested`, `ask` and agent tools can find it through the context.
     (this as unknown as InActivity)[insideKey] = activity;
-    this.#given = given;
+    this.given = given;
   }
 
   get #run(): Activity["run"] {
@@ -88,7 +82,7 @@ export class StepRecorder {
     this.#assertDurable("step");
     return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
       if (this.#isInBody) return Promise.reject(new Error(`The step "${name}" starts inside another step. Move it out.`));
-      const key = keyOf(activityOf(this), this.owner, this.#unique("step", name));
+      const key = keyOf(activityOf(this), this.owner, uniqueName(this, "step", name));
       return activityOf(this).inCore(async () => {
         let record: StepRecord;
         try {
@@ -113,7 +107,7 @@ export class StepRecorder {
     const run = this.#run;
     const work = this.#begin(body);
     // After a stop, only a tool's step gets cleanup time. A hook's step is cancelled at once.
-    const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
+    const limits = { limitMs: never, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {
       // The model's message is already complete, so the interrupt comes too late and is withdrawn.
@@ -139,58 +133,21 @@ export class StepRecorder {
     return value === undefined ? {} : { value: toJson(value) };
   }
 
-  #unique(kind: string, name: string): string {
-    const used = `${this.owner}/${kind}/`;
-    return activityOf(this)
-      .unique(used + name)
-      .slice(used.length);
-  }
-
   get wait(): CallRecorder["wait"] {
     this.#assertDurable("wait");
-    return (what, facts, options = {}) => {
-      const activity = activityOf(this);
-      const { run, path } = activity;
-      if (!run.mayWait)
-        return Promise.reject(new Error("This nested run cannot wait for answers. Start it with defineAgentTool."));
-      if (this.owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.owner });
-      const id = run.path + activity.unique(path, "#");
-      return activity.inCore(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
-    };
-  }
-
-  /** Returns the call that a wait is about. Approvals and results need none, because their facts already describe the call. */
-  #subjectOf(what: string): Pick<OpenedWait, "call"> {
-    const given = this.#given;
-    if (given === undefined || what === "approval" || what === "result") return {};
-    const { name, args } = given;
-    if (this.owner === "tool") return { call: { name, args } };
-    const tool = toolOf(activityOf(this));
-    return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
+    return (what, facts, options = {}) => this.#outside((durability) => durability.wait(this, { what, facts, options }));
   }
 
   get call(): CallRecorder["call"] {
     this.#assertDurable("call");
-    return (name, args) => {
-      const activity = activityOf(this);
-      const { run, place, path, journal } = activity;
-      // Parallel calls may start in any order, so the key is made from the call's content, not from a counter.
-      const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
-      return activity.inCore(async () => {
-        const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
-        const own = `${place}/${this.owner}/call/${id}`;
-        const { isEarly, left } = activity;
-        const inner = new Activity(run, { place: own, path: `${path}/${id}`, journal, call, isEarly, left });
-        const end = await inner.settle(run.ports.perform(inner, call));
-        activity.spent.push(...inner.spent);
-        activity.ends ??= inner.ends;
-        if ("waits" in end) return new Parked(end.waits);
-        const { value } = end;
-        activity.ends ??= endOfCall(value);
-        if (value.kind === "completed") return value.data;
-        throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
-      });
-    };
+    return (name, args) => this.#outside((durability) => durability.call(this, name, args));
+  }
+
+  /** Does what only a run that records its steps can do. */
+  async #outside<T>(work: (durability: CallDurability) => Promise<T>): Promise<T> {
+    const durability = durabilityOf(this.#run);
+    if (durability === undefined) throw new Error(`Nothing can wait ${howToEnable}.`);
+    return work(durability);
   }
 }
 
@@ -220,29 +177,9 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
     return toolOf(activityOf(this));
   }
 
-  get isChanged(): boolean {
-    const { run, call } = activityOf(this);
-    return call !== undefined && run.past?.isChanged(call) === true;
-  }
-
-  get isOver(): boolean {
-    const { past } = activityOf(this).run;
-    return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
-  }
-
   get earlier(): CallRecorder["earlier"] {
     const activity = activityOf(this);
     return pastOf(activity.run)?.findEarlier(activity, `${this.owner}`);
-  }
-
-  get validated(): CallRecorder["validated"] {
-    return async ({ name, args }) => {
-      const { registry } = activityOf(this).run;
-      const value = toJson(args);
-      if (registry.validate === undefined) return { value };
-      const made: unknown = await registry.validate(name, value);
-      return isRecord(made) && "value" in made ? { value: made["value"] } : undefined;
-    };
   }
 
   get afterMessage(): CallRecorder["afterMessage"] {
@@ -257,65 +194,24 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
     };
   }
 
-  get price(): CallRecorder["price"] {
-    return (usage, model) => {
-      const { options, events, state } = activityOf(this).run;
-      const { pricing, provider } = options;
-      const by = model ?? { provider: provider.id, model: provider.model };
-      const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
-      return typeof cost === "number" ? cost : undefined;
-    };
-  }
-
-  get spend(): CallRecorder["spend"] {
-    return (spending) => {
-      const { usage = noUsage, costUSD, knownCostUSD } = spending;
-      activityOf(this).run.meter.addUsage(spending);
-      activityOf(this).spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
-    };
-  }
-
-  get addMessage(): CallRecorder["addMessage"] {
-    return (message) => void activityOf(this).run.state.messages.push(message);
-  }
-
-  get findSpent(): CallRecorder["findSpent"] {
-    return (expectedUSD, spent) => activityOf(this).run.meter.findSpent(expectedUSD, spent);
-  }
-
   get end(): CallRecorder["end"] {
     return (outcome) => activityOf(this).end(outcome);
   }
+}
+
+/** Returns a name that this middleware or tool has not used yet in its activity. */
+export function uniqueName(by: Owner, kind: string, name: string): string {
+  const used = `${by.owner}/${kind}/`;
+  return activityOf(by)
+    .unique(used + name)
+    .slice(used.length);
 }
 
 export function keyOf({ run, place }: Activity, owner: string | undefined, name: string): string {
   return `${run.prefix}${place}/${owner}/${name}`;
 }
 
-function toolOf({ run, call }: Activity): ToolDefinition | undefined {
+export function toolOf({ run, call }: Activity): ToolDefinition | undefined {
   const now = call && findTool(run.registry, call.name);
   return now && (run.shown.get(now.name) ?? now);
-}
-
-/** Records the facts shown to the person, unless an earlier execution has done so. The answer comes in a later execution. */
-export async function openWait<Answer>(
-  activity: Activity,
-  wait: OpenedWait,
-  options: WaitOptions<Answer>,
-): Promise<Answer | null | Parked> {
-  const { run } = activity;
-  const { until, schema, fromPage } = options;
-  if (activity.isEarly) return new Parked([]);
-  const { id, ...facts } = wait;
-  const made = schema && convertSchema(schema);
-  const json = made && "json" in made ? made.json : undefined;
-  const shown = { ...facts, until, schema: json, fromPage: fromPage || undefined };
-  const past = pastOf(run);
-  if (past !== undefined) return past.findAnswer(activity, { id, ...shown }, options);
-  const key = waitKey(id);
-  await activity.record(`${key}/asked`, () => shown);
-  if (until === undefined || run.now < until || run.scope.cause !== undefined) return new Parked([{ id, ...shown }]);
-  await activity.record(`${key}/answer`, () => ({ value: null }));
-  options.answered?.(id);
-  return null;
 }

@@ -1,18 +1,16 @@
 // Makes one model request: passes it through the middleware, streams the answer, and prepares the answer's calls.
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
-import type { Json } from "../types/common.ts";
-import type { NestedSpending, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { priceAttempts } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "./stream-once.ts";
 import { createAdvice, prepareCall } from "./prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
-import { isSameJson } from "../../shared/json.ts";
 import { blame, chainHooks, endingOfFailure } from "./hooks.ts";
-import { sumSpending } from "../../shared/count-usage.ts";
 import { HookRecorder } from "./recorder.ts";
 import { Activity } from "./activity.ts";
+import { durabilityOf } from "./durability/durability.ts";
 import type { PlaceInRun } from "./early-calls.ts";
 import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
@@ -20,7 +18,7 @@ import type { Answer, Ending, Next, RequestDraft, MessageWatch } from "../types/
 import { placeOf, stepOf } from "./journals.ts";
 import { insideKey } from "../tools/inside-call.ts";
 import { byName } from "../tools/registry.ts";
-import { readTools, withShown } from "./shown-tools.ts";
+import { readTools } from "./read-tools.ts";
 import { applyAnswer, waitFor } from "./state.ts";
 import { none } from "./limits.ts";
 import { hasLimitedCall } from "./next-step.ts";
@@ -68,9 +66,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const end = await activity.settle(ask());
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
-  // Does not record the changes again when a run is only read, because they come from its records.
-  const isChanged = streamed !== answer || activity.spent.length > 0;
-  if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
+  await durabilityOf(run)?.recordRequestEnd(activity, answer, streamed);
   if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
   run.meter.addUsage(answer);
   run.nesting?.endRequest();
@@ -86,24 +82,6 @@ function findStop({ scope: { cause }, state }: Run): Ending | undefined {
   if (cause === undefined || state.continuation > 0) return undefined;
   const ending = endingOfReason(cause);
   return ending.status === "stopped-by-user" ? ending : undefined;
-}
-
-/** The record of a request after middleware has changed its answer or spending, for readers that do not run the middleware. */
-export interface RequestEnd {
-  /** The changed fields of the answer. */
-  readonly changes: Partial<Answer>;
-  /** The usage and cost of the middleware. */
-  readonly spent?: NestedSpending | undefined;
-}
-
-async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
-  const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
-  const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
-  const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
-  const sum = sumSpending(spent);
-  if (changes.length === 0 && sum === undefined) return;
-  const end: RequestEnd = { changes: Object.fromEntries(changes), ...(sum !== undefined && { spent: sum }) };
-  await run.step<RequestEnd>(`${place}/ended`, () => end);
 }
 
 /** Ends the run after a failed hook, or after a cancellation during a hook's step. Keeps the model's text. */
@@ -177,6 +155,10 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   if (scope !== run.scope) scope.release();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
   return prepareCalls(run, withShown(run, chosen), draft);
+}
+
+function withShown(run: Run, answer: Answer): Answer {
+  return run.durability?.withShown(run, answer) ?? answer;
 }
 
 function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {

@@ -6,21 +6,19 @@ import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending } from "../types/tool-outcome.ts";
 import { isEnded } from "../../shared/cancellation/cancel-scope.ts";
-import { digest, stableJson } from "../../shared/json.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./perform-call.ts";
-import { blame, endingOfFailure, JournalFailure, type NamedHooks, recordingNames } from "./hooks.ts";
+import { blame, endingOfFailure, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
-import { type FirstRecord, recordVersion, placeOf } from "./journals.ts";
+import { placeOf } from "./journals.ts";
 import { HookRecorder } from "./recorder.ts";
 import { runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Answer, Ending, MiddlewareList, ResultFields, State } from "../types/middleware.ts";
-import { describeTools } from "./shown-tools.ts";
 import { applyNested, sumSpending } from "../../shared/count-usage.ts";
-import type { AskedEnd, NewEnd, Said } from "./past.ts";
+import type { AskedEnd, Said } from "./past.ts";
 import { applyAgain, endOpen, waitFor } from "./state.ts";
 import { none } from "./limits.ts";
 import { continuationOf, isFinal, sendSteered, shut, takeLook } from "./take-look.ts";
@@ -92,7 +90,8 @@ export async function drive(run: Run): Promise<LoopResult> {
 
 export async function takeSteps(run: Run): Promise<Ending> {
   const { past, state, hooks, limits, scope } = run;
-  await recordFirst(run);
+  await run.durability?.recordFirst(run);
+  if (past === undefined) run.startWallClock();
   sendRunStart(run);
   for (;;) {
     const decided = nextStep(state, hooks, limits);
@@ -137,15 +136,8 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   return undefined;
 }
 
-/**
- * Suspends a run whose calls are waiting, or whose nested run was drained. Nothing is recorded, because a later execution needs only the
- * records so far. If the run was stopped while its calls were waiting (`hasEnded`), the stop is recorded, so that the calls never run. A
- * run that was stopped before this execution began, or before it used its answers, stays suspended.
- */
 async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {
-  const { past } = run;
-  const isCut = (hasEnded && past?.isUndone !== true) || past?.isSettled === true || (await hold(run));
-  return isCut ? takeLook(run, { planned: ending }) : undone(run, ending);
+  return run.durability === undefined ? ending : run.durability.suspend(run, ending, hasEnded);
 }
 
 function undone({ past }: Run, ending: Ending): Ending {
@@ -154,32 +146,16 @@ function undone({ past }: Run, ending: Ending): Ending {
 
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
-  const { state, past, planned } = run;
+  const { planned } = run;
   // Middleware has already been asked whether a planned ending should stand. After a drain, it is asked here for the first time, because it
   // may end the run instead of suspending it.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
-  if (await isOver(run, ending)) return ending;
-  // Without a `past`, this point is reached only if a nested run was drained and then ended. The run continues with its next look.
-  const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
-  if (goOn === undefined) return ending;
-  const { base, count } = state.lookAttempt;
-  state.lookAttempt = { base, count: count + 1 };
-  return takeLook(run, goOn);
-}
-
-/** True if this execution is over. A suspended nested run first waits until nothing else can continue. */
-async function isOver(run: Run, ending: Ending): Promise<boolean> {
-  if (run.state.look?.token !== run.token) return false;
+  if (run.durability !== undefined) return run.durability.end(run, ending);
   shut(run, ending);
-  return ending.status !== "suspended" || !(await hold(run));
-}
-
-/** Holds a waiting nested run. Returns true if the run was ended while it was held. */
-async function hold(run: Run): Promise<boolean> {
-  return run.nesting !== undefined && run.nesting.hold(run);
+  return ending;
 }
 
 /** How many times middleware may continue a run instead of ending it. */
@@ -189,37 +165,6 @@ const maxAgains = 10;
 export function endPlace(state: State): string {
   const { count } = state.lookAttempt;
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
-}
-
-/** Records what identifies the run. Does nothing without a journal, because nobody would read the record. */
-async function recordFirst(run: Run): Promise<void> {
-  const { options, state, registered, middleware, past } = run;
-  const { runId, pricing, version } = options;
-  const messages = [...state.messages];
-  const now: FirstRecord = {
-    version: recordVersion,
-    ...(runId !== undefined && { runId }),
-    messages,
-    get messagesDigest() {
-      return digest(stableJson(messages));
-    },
-    get middleware() {
-      return recordingNames(middleware);
-    },
-    get tools() {
-      return describeTools(registered);
-    },
-    ...(pricing !== undefined && { priced: true }),
-    ...(version !== undefined && { codeVersion: version }),
-  };
-  const first = await run.step<FirstRecord>("run", () => {
-    run.described = registered;
-    return now;
-  });
-  past?.compare(first, now);
-  if (past === undefined) run.startWallClock();
-  run.first = first;
-  state.codeVersion = first.codeVersion;
 }
 
 interface AskedHooks {
@@ -280,7 +225,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
   if ("waits" in said.ending.reason) return said.ending;
   const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
   const isChanged = "again" in record || record.ending !== first || spent !== undefined;
-  const recorded = await recordAsked(run, `${place}/ended`, { record, isChanged });
+  const recorded = (await run.durability?.recordAsked(run, `${place}/ended`, { record, isChanged })) ?? record;
   if (!("again" in recorded)) return recorded.ending;
   applyAgain(state, recorded, recorded.ending);
   sendSteered(run);
@@ -294,11 +239,6 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
 function mayGoOn({ agains, look, countedIterations }: State, { status }: Ending, maxIterations = none): boolean {
   if (status === "suspended" || countedIterations >= maxIterations || agains >= maxAgains) return false;
   return status === "completed" || look?.isExhausted !== true;
-}
-
-async function recordAsked(run: Run, key: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
-  if (run.past !== undefined) return run.past.recordAsked(key, { record, isChanged });
-  return isChanged ? run.step<AskedEnd>(key, () => record) : record;
 }
 
 function sendRunStart(run: Run): void {

@@ -4,6 +4,7 @@ import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { CallEvent, EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
+import type { Message } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { EndReason } from "../types/termination.ts";
@@ -21,17 +22,17 @@ import type { Advice, ControlClaim } from "./ports.ts";
 import { createAdvice } from "./prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
 import { byName, collectTools } from "../tools/registry.ts";
-import { needsApproval, waitForApproval } from "../middleware/wait-for-approval.ts";
+import { type Deciding, needsApproval } from "../middleware/needs-approval.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
-import { isThenable } from "../../shared/guards.ts";
 import { isForced } from "../../shared/forced-choice.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
 import { HookWatch } from "./hook-watch.ts";
-import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
-import type { Past, Recording } from "./past.ts";
+import type { FirstRecord } from "./journals.ts";
+import type { AskedEnd, NewEnd, Past, Recording } from "./past.ts";
 import type {
+  Answer,
   BegunCall,
   EndedCall,
   Ending,
@@ -89,13 +90,42 @@ export interface RunPorts {
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
-/** The code for journals. Empty if the program's bundle does not contain it: see `enableJournals`. */
-export const pasts: {
-  /** Creates a run's `Past`. */
-  begin?: (run: Run, nesting: Nesting | undefined) => Past;
-  /** Waits for a person's decision about a call, and applies it. */
-  decide?: Parameters<typeof waitForApproval>[0];
-} = {};
+/** Records a run's steps, lets it wait for answers from outside, and continues it later. Calls and requests use `CallDurability`. */
+export interface Durability {
+  /** Creates the journal of a run without the `journal` option. */
+  createJournal(): Journal;
+  createPast(run: Run, nesting: Nesting | undefined): Past;
+  /** Records a step under a full key, including the prefix. */
+  record<T>(by: RecordingRun, key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>;
+  /** Records what identifies the run. */
+  recordFirst(run: Run): Promise<void>;
+  /** Adds the called tools that have changed since the first record. */
+  withShown(run: Run, answer: Answer): Answer;
+  /** Records what middleware has decided about an ending. */
+  recordAsked(run: Run, key: string, end: NewEnd): Promise<AskedEnd>;
+  /** Makes a call wait for a person's decision if its tool has `needsApproval`, and applies the decision. */
+  decide(deciding: Deciding): Promise<Outcome>;
+  /** Suspends a run whose calls are waiting. Returns undefined if the run was stopped meanwhile. */
+  suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined>;
+  /** Returns a run's ending, or undefined if the run continues. */
+  end(run: Run, ending: Ending): Promise<Ending | undefined>;
+  toReason(reason: Ending["reason"]): EndReason;
+  /**
+   * Returns the messages of a run that ends while calls are waiting. They contain a placeholder result for each such call, because services
+   * refuse requests with an unanswered call.
+   */
+  endWaiting(state: State, ending: Ending): { readonly messages: readonly Message[] } | undefined;
+}
+
+interface RecordingRun extends Recording {
+  readonly run: Run;
+}
+
+/** The code that programs without journals leave out: see `enableJournals`. */
+export const parts: { durability?: Durability } = {};
+
+/** The end of an error message about missing code. */
+export const howToEnable = "until memoryJournal, fileJournal or enableJournals is called";
 
 export class Run {
   readonly options: SeamOptions;
@@ -128,6 +158,8 @@ export class Run {
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
+  /** Undefined if the program's bundle does not contain the code. Then nothing is recorded, and nothing can wait. */
+  readonly durability: Durability | undefined;
   /** The run's earlier executions. Undefined if none can have recorded it. */
   readonly past: Past | undefined;
   readonly now: number;
@@ -187,6 +219,7 @@ export class Run {
     this.options = copyOptions(options);
     this.outer = outer;
     this.root = place.root ?? this;
+    this.durability = place.durability;
     this.token = place.token;
     this.prefix = place.prefix;
     this.path = place.path;
@@ -195,7 +228,7 @@ export class Run {
     const { clock = systemClock, session = {} } = options;
     this.clock = clock;
     this.session = session;
-    this.middleware = withDefaults(options);
+    this.middleware = withDefaults(options, place);
     this.limits = resolveLimits(options.limits, this.middleware);
     this.timeouts = resolveTimeouts(options.timeouts);
     this.scope = new CancelScope(outer?.scope, this.limits.reserve.ms);
@@ -211,13 +244,14 @@ export class Run {
     const hooks = beginHooks(this.middleware, facts, nesting);
     this.registry = wrapInHooks(hooks, "registry", collectTools(options.tools, hooks));
     this.definitions = this.registry.definitions();
+    refuseNeeding(this);
     this.hooks = neededHooks(hooks, this, place);
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
     this.registered = byName(this.definitions);
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
     this.records = place.records;
-    this.past = place.isKept ? pasts.begin?.(this, nesting) : undefined;
+    this.past = place.isKept ? this.durability?.createPast(this, nesting) : undefined;
     this.journal = journalOf(this, nesting);
     this.events = createSink(this, ports);
   }
@@ -233,23 +267,7 @@ export class Run {
 
   /** Like `step`, but with a full key, including the prefix. */
   record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): T | PromiseLike<T> {
-    const { past } = this;
-    const { journal } = by;
-    const made = past === undefined ? journal.step(key, body) : past.record(key, body, by);
-    return isThenable(made) ? this.#count(made, journal) : made;
-  }
-
-  async #count<T>(step: PromiseLike<T>, journal: Journal): Promise<T> {
-    const { root } = this;
-    // Does not count steps of a replay journal, because a step without a record would stay open forever.
-    const count = isReplay(journal) ? 0 : 1;
-    root.openSteps += count;
-    try {
-      return await step;
-    } finally {
-      root.openSteps -= count;
-      root.held?.check();
-    }
+    return this.durability === undefined ? body() : this.durability.record({ run: this, journal: by.journal }, key, body);
   }
 
   /** Starts the run's time limit. The active time of earlier executions counts too. */
@@ -339,12 +357,27 @@ function refuseUnknownOptions(options: SeamOptions): void {
 }
 
 /** Adds the default middleware. Without a decision, a tool with `needsApproval` never runs. */
-function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
+function withDefaults({ middleware: given, toolChoice }: SeamOptions, { durability }: Place): readonly Middleware[] {
   const middleware = listMiddleware(given);
-  const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
   // Adds `forceFirstCall` only if the tool choice is forced, or if middleware may force it.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
-  return [...middleware, ...(decides ? [] : [waitForApproval(pasts.decide)]), ...(mayForce ? [forceFirstCall()] : [])];
+  const decides = durability === undefined || middleware.some(approves) ? [] : [waitForApproval(durability)];
+  return [...middleware, ...decides, ...(mayForce ? [forceFirstCall()] : [])];
+}
+
+function waitForApproval({ decide }: Durability): Middleware {
+  return { name: "approve", call: (call, next, at) => decide({ call, next, at }) };
+}
+
+function approves({ name, approves: does }: Middleware): boolean {
+  return name === "approve" || does === true;
+}
+
+/** Refuses a tool that would wait for an approval, if the program's bundle lacks the code for it. */
+export function refuseNeeding({ durability, options, definitions }: Run): void {
+  if (durability !== undefined || listMiddleware(options.middleware).some(approves)) return;
+  const tool = definitions.find(needsApproval);
+  if (tool !== undefined) throw refuseOption(`tools.${tool.name}.needsApproval`, tool.needsApproval);
 }
 
 /**
@@ -353,10 +386,11 @@ function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly 
  */
 function neededHooks(
   all: readonly NamedHooks[],
-  { options, definitions, watch, nesting }: Run,
+  { options, definitions, watch, nesting, durability }: Run,
   { isKept }: Place,
 ): readonly NamedHooks[] {
-  const isFixed = !isKept && watch === undefined && nesting === undefined && Array.isArray(options.tools ?? []);
+  const isFixed =
+    !isKept && durability !== undefined && watch === undefined && nesting === undefined && Array.isArray(options.tools ?? []);
   return isFixed && !definitions.some(needsApproval) ? all.slice(1) : all;
 }
 
@@ -387,6 +421,7 @@ export interface Place {
   readonly runId: string;
   readonly now: number;
   readonly records: Journal;
+  readonly durability: Durability | undefined;
   /** True if an earlier execution may have recorded the run, or if there are answers for its waits. */
   readonly isKept: boolean;
 }
@@ -395,16 +430,28 @@ export interface Place {
 export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
   if (nesting !== undefined) return nesting.findPlace(options);
   const token = createToken();
-  const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
-  return { token, prefix: "", path: "", runId, now, records, isKept: isKept(options) };
+  const { durability } = parts;
+  const { runId = `run_${token}`, now = Date.now(), journal: records = durability?.createJournal() ?? unrecorded } = options;
+  return { token, prefix: "", path: "", runId, now, records, durability, isKept: isKept(options) };
 }
 
-const readable = "omitted until memoryJournal, fileJournal or enableJournals is called";
+/** Returns the error for an option that needs code which the program's bundle does not contain. */
+function refuseOption(option: string, value: unknown): LoopError<"invalid-option"> {
+  return invalidOption(option, `omitted ${howToEnable}`, value);
+}
+
+/** The journal of a run whose steps are not recorded. */
+const unrecorded: Journal = {
+  read: () => {
+    throw refuseOption("journal", unrecorded);
+  },
+  step: (_, body) => body(),
+};
 
 function isKept({ journal, answers = {} }: SeamOptions): boolean {
   if (journal === undefined && Object.keys(answers).length === 0) return false;
-  if (pasts.begin !== undefined) return true;
-  throw journal === undefined ? invalidOption("answers", readable, answers) : invalidOption("journal", readable, journal);
+  if (parts.durability !== undefined) return true;
+  throw journal === undefined ? refuseOption("answers", answers) : refuseOption("journal", journal);
 }
 
 /** Returns the journal that a run writes to. A nested run with a place in its outer run uses the outer run's journal. */

@@ -62,7 +62,9 @@ class StreamDraft implements GuardedStream {
   provider: string;
   model: string;
   family: string | undefined;
-  attempt: AttemptContent = new AttemptContent();
+  attempt: AttemptContent;
+  readonly mayAsk: ModelCall["mayAsk"];
+  readonly note: (name: string, value: Json) => void;
   /** The number of the current attempt, if the provider makes several. The stream's events contain it. */
   #number: { readonly attempt?: number; readonly isFinal?: true } = {};
   /** The usage of earlier attempts. */
@@ -79,21 +81,20 @@ class StreamDraft implements GuardedStream {
   constructor(request: ModelRequest, ports: StreamPorts) {
     const { provider } = ports;
     this.#ports = ports;
+    this.attempt = new AttemptContent();
+    this.mayAsk = (spent) => {
+      this.spent = ports.findSpent?.(spent);
+      return this.spent === undefined;
+    };
+    this.note = (name, value) => {
+      this.notes = { ...this.notes, [name]: toJson(value) };
+    };
     this.iteration = request.iteration;
     this.open = provider.stream.bind(provider, request);
     this.provider = provider.id;
     this.model = provider.model;
     this.family = provider.family;
   }
-
-  readonly mayAsk: ModelCall["mayAsk"] = (spent) => {
-    this.spent = this.#ports.findSpent?.(spent);
-    return this.spent === undefined;
-  };
-
-  readonly note = (name: string, value: Json): void => {
-    this.notes = { ...this.notes, [name]: toJson(value) };
-  };
 
   /** The usage of each attempt, including the current one. Omits attempts that the service rejected. */
   get spendings(): readonly AttemptSpending[] {

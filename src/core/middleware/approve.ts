@@ -1,5 +1,6 @@
 // Asks for approval before a call runs. The decision may take days and come from another process.
 
+import { validatedArgs } from "../loop/middleware-tools.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/middleware-options.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -79,7 +80,7 @@ export async function contextOf({ run, at, signal }: ContextPorts, { call, tool 
   if (typeof needsApproval !== "function") return { ...view, tool, needsApproval, signal };
   const needs = needsApproval as NeedsApproval<unknown>;
   const ask = async (own: AbortSignal): Promise<unknown> => {
-    const fit = await at.validated(call);
+    const fit = await validatedArgs(at, call);
     return fit === undefined || needs(fit.value, { ...view, callId, name, signal: own });
   };
   const late = `The check took longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs").`;

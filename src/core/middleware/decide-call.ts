@@ -9,12 +9,12 @@ import { isRecord } from "../../shared/guards.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
-import { type Asking, needsApproval, toAsk, waitForPerson } from "./wait-for-approval.ts";
+import { type Deciding, needsApproval } from "./needs-approval.ts";
 
 /**
  * Obtains a decision about a call to a tool with `needsApproval`. A decision from an earlier execution counts even if its policy is gone.
  */
-export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
+export function decideIfNeeded(given: Deciding, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
   const { call, next, at } = given;
   const { tool } = at;
   if (tool === undefined) return next(call);
@@ -25,8 +25,12 @@ export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDef
   return recorded === undefined ? next(call) : recorded.then((isDecided) => (isDecided ? decide() : next(call)));
 }
 
-function stepOf({ isChanged }: CallRecorder, tool: ToolDefinition): string {
-  return isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
+interface Asking extends Deciding {
+  readonly tool: ToolDefinition;
+}
+
+function stepOf({ earlier }: CallRecorder, tool: ToolDefinition): string {
+  return earlier?.isChanged === true ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
 }
 
 export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
@@ -36,10 +40,10 @@ export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): 
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
   // An earlier execution ran this call without asking for approval, so approval is not requested now.
-  if (at.isOver && (await at.earlier?.isRecorded(step)) !== true) return next(call);
+  if (at.earlier?.isOver === true && (await at.earlier.isRecorded(step)) !== true) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
-    return ask?.() ?? toAsk;
+    return ask?.() ?? ({ kind: "ask" } as const);
   });
   let asked: string | undefined;
   const decided = first?.kind === "ask" ? toDecision(await waitForPerson(asking, (id) => (asked = id))) : first;
@@ -57,6 +61,14 @@ export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): 
     case "failed":
       return { ...facts, kind: "approval-failed", error: decided.error };
   }
+}
+
+/** Returns the person's answer, which a later execution has. Denies a call whose run cannot wait. */
+async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<unknown> {
+  if (!at.mayWait) return { kind: "deny", reason: "This call cannot request a decision." } satisfies ApprovalDecision;
+  // The decision is about the tool as it was shown, so the facts include it. If the tool changes, the person is asked again.
+  const facts = { name, args, tool: toShown(tool) as unknown as Json };
+  return at.wait("approval", facts, { answered });
 }
 
 type Final = Exclude<Decided, { kind: "ask" }>;

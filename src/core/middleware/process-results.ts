@@ -6,6 +6,7 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/context-restart.ts";
+import { addSpending, priceUsage } from "../loop/middleware-tools.ts";
 import { listTools } from "../../shared/list-tools.ts";
 import { lastUserText } from "../../shared/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
@@ -85,7 +86,7 @@ async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports:
   if (outcome.kind !== "completed" || outcome.handoff === undefined) at.end(outcome);
   const { text, changes, extraction } = await at.step("results", () => runStages(outcome, pipeline, ports));
   for (const { stage, tokensBefore, tokensAfter } of changes) at.emit(eventOf[stage], { tokensBefore, tokensAfter });
-  if (extraction !== undefined) at.spend(extraction);
+  if (extraction !== undefined) addSpending(at, extraction);
   return changes.length === 0 ? outcome : { ...outcome, textForModel: text };
 }
 
@@ -117,7 +118,7 @@ async function runStages(outcome: Outcome, pipeline: ResultPipeline, { run, at }
     const facts = { toolName, userText: lastUserText(at.state.messages) };
     const read = (answer: unknown): string => {
       const { text: extracted, usage, model } = readExtract(answer);
-      if (usage !== undefined) extraction = { usage, costUSD: at.price(usage, model) };
+      if (usage !== undefined) extraction = { usage, costUSD: priceUsage(at, usage, model) };
       return extracted;
     };
     await ask("extractor", () => extractor.extract(text, facts), read);

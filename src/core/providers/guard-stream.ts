@@ -73,6 +73,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly timeouts: Timeouts;
   readonly mayAsk: ModelCall["mayAsk"];
   readonly note: ModelCall["note"];
+  readonly heartbeat: ModelCall["heartbeat"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
@@ -104,6 +105,12 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.timeouts = ports.timeouts;
     this.mayAsk = stream.mayAsk;
     this.note = stream.note;
+    // An arrow function, so that a provider may destructure `heartbeat` from its call.
+    this.heartbeat = (state) => {
+      const now = this.clock.now();
+      this.#lastSign = now;
+      if (state === "waiting") this.#lastContent = now;
+    };
     this.#stream = stream;
     this.#ports = ports;
     this.#alarm = ports.alarm ?? new IdleTimer(ports.clock);
@@ -112,13 +119,6 @@ export class StreamGuard implements ModelCall, Cancellable {
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
-
-  // A field instead of a method, so that a provider may destructure `heartbeat` from its call.
-  readonly heartbeat: ModelCall["heartbeat"] = (state) => {
-    const now = this.clock.now();
-    this.#lastSign = now;
-    if (state === "waiting") this.#lastContent = now;
-  };
 
   /** Reads the stream until it ends. Never rejects. */
   run(): Promise<StreamEnd> {

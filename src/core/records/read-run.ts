@@ -11,10 +11,11 @@ import { isUnfinished } from "../../shared/judge-finish.ts";
 import { checkStepRecord, isCompaction } from "../loop/check-record.ts";
 import { JournalFailure } from "../loop/hooks.ts";
 import { type FirstRecord, recordVersion, placeOf, stepOf } from "../loop/journals.ts";
+import { addSpending } from "../loop/middleware-tools.ts";
 import { type ReadRun, readRun } from "../loop/read-run.ts";
 import { enableJournals } from "../loop/replay/enable-journals.ts";
 import { ReplayJournal } from "../loop/replay/replay-journal.ts";
-import type { RequestEnd } from "../loop/run-iteration.ts";
+import type { RequestEnd } from "../loop/durability/record-run.ts";
 import type { AskedEnd } from "../loop/past.ts";
 import { endPlace } from "../loop/run-tool-loop.ts";
 import type { SeamOptions } from "../loop/run.ts";
@@ -209,7 +210,7 @@ function merge(place: string, answer: Answer, { end, at }: Merged): Answer {
 }
 
 function addSpent(at: Recorder, { toolCallsExecuted, ...spending }: NonNullable<RequestEnd["spent"]>): void {
-  at.spend(spending);
+  addSpending(at, spending);
   at.state.toolCallsExecuted += toolCallsExecuted;
 }
 

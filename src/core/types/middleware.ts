@@ -203,7 +203,7 @@ export interface Hooks {
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Called around the tool, inside the `call` hooks of all middleware, with the arguments that these hooks have set. The schema adds its
-   * defaults inside `next`: use `at.validated` to read the arguments that the tool receives. Calls that may not run, for example beyond
+   * defaults inside `next`: use `validatedArgs` from `turnwright/kit` to read the arguments that the tool receives. Calls that may not run, for example beyond
    * `maxToolCalls`, do not reach these hooks. `next` may still refuse arguments that a hook has chosen.
    */
   execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
@@ -327,13 +327,6 @@ export interface Recorder {
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
-  /** Adds a message to the end of the transcript. Call it before the request's `next`. */
-  addMessage(message: UserMessage): void;
-  /**
-   * Returns the limit, of this run or an outer run, that a request with this cost would exceed. `spent` is the usage of the middleware's
-   * own requests that has not been counted yet.
-   */
-  findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
   readonly state: State;
   readonly signal: AbortSignal;
   readonly session: Session;
@@ -343,15 +336,6 @@ export interface Recorder {
   readonly idempotencyKey: string;
   /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
   readonly isReplayed: boolean;
-  /** Returns the cost of tokens in USD, at the run's prices. Call it inside a step. `model` defaults to the run's model. */
-  price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
-  /** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
-  validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
-  /**
-   * Adds tokens and their cost to the usage, cost and limits of the run and its outer runs. Call it after the step that spent
-   * them, even if the step was recorded before.
-   */
-  spend(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
   /** False inside an ordinary tool, whose step cannot wait. */
   readonly mayWait: boolean;
   /** Sends an event for the run. The recorder adds the place: the run, the iteration, and the call if there is one. */
@@ -361,6 +345,10 @@ export interface Recorder {
 
 /** The records of a call from earlier executions. */
 export interface EarlierCall {
+  /** True if the tool has changed since an earlier execution requested a decision about this call, and the call has not run. */
+  readonly isChanged: boolean;
+  /** True if an earlier execution has run the call or ended it. In that case, do not request a decision about it. */
+  readonly isOver: boolean;
   /** True if an earlier execution waited for approval of this call. */
   readonly wasAsked: boolean;
   /**
@@ -374,10 +362,6 @@ export interface CallRecorder extends Recorder {
   readonly callId: string;
   /** The current tool. In a resumed run, it may have changed since it was shown to the model. Undefined if the tool was removed. */
   readonly tool: ToolDefinition | undefined;
-  /** True if the tool has changed since an earlier execution requested a decision about this call, and the call has not run. */
-  readonly isChanged: boolean;
-  /** True if an earlier execution has run the call or ended it. In that case, do not request a decision about it. */
-  readonly isOver: boolean;
   /** Tells what earlier executions have recorded about this call. Undefined if the run has no journal. */
   readonly earlier: EarlierCall | undefined;
   /**

@@ -1,8 +1,10 @@
 // Compaction as middleware: replaces a request's old messages with a summary. Creating the summary is a journal step.
 
 import {
+  addSpending,
   CancelScope,
   endWith,
+  findSpentLimit,
   isCompaction,
   isRecord,
   type Recorder,
@@ -111,7 +113,7 @@ export function compactWith(core: CompactionCore): Middleware {
               // Does not end the run here if it was stopped while the summary was being written, because the next stream then ends it.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
-              const spent = at.findSpent(state.lastCostUSD);
+              const spent = findSpentLimit(at, state.lastCostUSD);
               if (spent !== undefined) return endWith({ status: "error", reason: spent }, provider);
             }
           }
@@ -163,7 +165,7 @@ async function compactNow(
   if (!isRecord(answer)) throw damaged("is not a summary");
   const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
   const { provider, model, usage, costUSD } = spending ?? {};
-  if (spending !== undefined) at.spend(spending);
+  if (spending !== undefined) addSpending(at, spending);
   own.last = { answer, streams: facts.streams.length };
   if (answer.kind === "compacted") own.compaction = checkRecorded(answer.compaction, at);
   const error = answer.kind === "failed" ? { error: answer.error } : {};
@@ -247,7 +249,7 @@ function summaryRunOf(at: Recorder, { runId, clock, timeouts, options: { pricing
         if (event.type === "listener-error") at.emit("listener-error", { event: event.event, error: event.error });
       },
     },
-    findSpent: (expectedUSD, spent) => at.findSpent(expectedUSD, spent),
+    findSpent: (expectedUSD, spent) => findSpentLimit(at, expectedUSD, spent),
   };
 }
 

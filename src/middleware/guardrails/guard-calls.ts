@@ -60,8 +60,8 @@ export function guardCalls(checks: readonly ToolCheck[], run: RunFacts): Pick<Ho
   return {
     async call(call, next, at) {
       await at.afterMessage();
-      const { tool, isChanged } = at;
-      const about = isChanged && tool !== undefined ? ` about ${digest(stableJson(toShown(tool)))}` : "";
+      const { tool, earlier } = at;
+      const about = earlier?.isChanged === true && tool !== undefined ? ` about ${digest(stableJson(toShown(tool)))}` : "";
       return take(`check${about}`, next, { call, at });
     },
     async execute(call, next, at) {

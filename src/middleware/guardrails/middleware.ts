@@ -1,7 +1,7 @@
 // Middleware that checks input and output. The input checks run in parallel with the request, as a separate journal step. The output
 // checks' verdicts are stored with the answer.
 
-import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
+import { addSpending, type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import { LoopError, type Message, type UserMessage } from "../../core/index.ts";
 import { toJson } from "../../shared/json.ts";
@@ -140,7 +140,7 @@ function judge({ notes, ...answer }: Answer, input: readonly GuardrailRecord[], 
   const { [name]: note, ...others } = notes ?? {};
   const output = note === undefined ? [] : readRecords(note);
   for (const record of output) at.emit("guardrail", { stage: "output", ...record });
-  for (const { spent } of [...input, ...output]) if (spent !== undefined) at.spend(spent);
+  for (const { spent } of [...input, ...output]) if (spent !== undefined) addSpending(at, spent);
   const whole: Answer = {
     ...answer,
     ...(Object.keys(others).length > 0 && { notes: others }),

@@ -64,7 +64,7 @@ export function executePlans(executor: PlanExecutor): Middleware {
           // Waits for the complete message, because only then are the plan's other commands known.
           await at.afterMessage();
           const { callId } = call;
-          const isOwn = at.tool?.durable === true || at.isOver;
+          const isOwn = at.tool?.durable === true || at.earlier?.isOver === true;
           const placed = isOwn ? undefined : findCommand(at.state.messages, callId);
           if (placed === undefined) return next(call);
           const join = (): void => batch.join(callId);

@@ -3,7 +3,7 @@
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";
-import { IdleTimer, onAbort } from "../signals.ts";
+import { IdleTimer, never, onAbort } from "../signals.ts";
 import type { EndReason } from "../../core/types/termination.ts";
 import { assertNever } from "../guards.ts";
 import { tidyMessage, toPlainError } from "../plain-error.ts";
@@ -30,8 +30,6 @@ export interface Cancellable {
  * equal.
  */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
-
-const never = Number.POSITIVE_INFINITY;
 
 /** Cancels one run: `cancel` stops everything in the run that is waiting. Each run has one scope. */
 export class CancelScope implements Cancellable {

@@ -1,7 +1,7 @@
 // Limits how long user code may run. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
-import { IdleTimer } from "../signals.ts";
+import { IdleTimer, never } from "../signals.ts";
 import { Lull } from "../promises.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 import type { Clock } from "../../core/types/common.ts";
@@ -43,12 +43,10 @@ interface Step {
   readonly value: unknown;
 }
 
-const never = Number.POSITIVE_INFINITY;
-
 /** The time limit for one piece of work, such as a tool call. The clock starts when the `Deadline` is created. */
 export class Deadline implements Cancellable {
   /** True once `end` has been called, or `race` has ended without a value. */
-  isOver = false;
+  isOver: boolean;
   readonly limits: DeadlineLimits;
   readonly #ports: DeadlinePorts;
   readonly #startedAt: number;
@@ -71,6 +69,7 @@ export class Deadline implements Cancellable {
   #alarm: IdleTimer | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
+    this.isOver = false;
     this.limits = limits;
     this.#ports = ports;
     const now = ports.clock.now();

@@ -128,7 +128,7 @@ describe("a call that waits for approval in a nested run", () => {
     const [, , answer] = inner.requests[1]?.messages ?? [];
     expect(answer).toMatchObject({
       results: [
-        { outcome: "denied", result: { reason: "Calls inside this tool cannot request a decision." } },
+        { outcome: "denied", result: { reason: "This call cannot request a decision." } },
         { outcome: "completed" },
       ],
     });

@@ -18,7 +18,7 @@ import type { NamedHooks } from "../hooks.ts";
 import { isReplay } from "../journals.ts";
 import type { Expected, Meter, SharedLimits } from "../meter.ts";
 import { findPlace, type Nesting, type Place, type Run, type SeamOptions } from "../run.ts";
-import { waitsOf } from "../waiting-calls.ts";
+import { waitsOf } from "../durability/waiting-calls.ts";
 import { HeldRuns, untilEither } from "./held-runs.ts";
 import { NestedMeter } from "./nested-meter.ts";
 
@@ -234,9 +234,19 @@ class NestedPlace implements Nesting {
     const { key } = this.#at;
     const path = `${outer.path}${this.#at.path}/`;
     if (key === undefined) return { ...findPlace(options), path };
-    const { root, token, now } = outer;
+    const { root, token, now, durability } = outer;
     const { runId = `${outer.runId}/${key}`, journal: records = root.records } = options;
-    return { root, token, prefix: `${outer.prefix}${key}/`, path, runId, now, records, isKept: root.past !== undefined };
+    return {
+      root,
+      token,
+      prefix: `${outer.prefix}${key}/`,
+      path,
+      runId,
+      now,
+      records,
+      durability,
+      isKept: root.past !== undefined,
+    };
   }
 
   createMeter(limits: SharedLimits): Meter {

@@ -9,7 +9,7 @@ import { isOutsideResult } from "../../../shared/to-outcome.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { isSameJson, toJson } from "../../../shared/json.ts";
 import type { Run } from "../run.ts";
-import { toWaitingCall } from "../waiting-calls.ts";
+import { toWaitingCall } from "../durability/waiting-calls.ts";
 import { readAttempts, type RecordedWait, readWaits } from "./read-waits.ts";
 
 /** This execution's answers, by wait id. */

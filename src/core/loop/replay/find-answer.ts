@@ -11,8 +11,8 @@ import { renderIssues } from "../../../shared/to-outcome.ts";
 import { findToolChanges } from "../../tools/registry.ts";
 import { type Activity, Parked } from "../activity.ts";
 import { type AskedWait, waitKey } from "../journals.ts";
-import type { OpenedWait } from "../past-calls.ts";
-import { toWaitingCall } from "../waiting-calls.ts";
+import type { OpenedWait } from "../durability/durability.ts";
+import { toWaitingCall } from "../durability/waiting-calls.ts";
 import { type Answers, passDenial, resultChecker } from "./answers.ts";
 import { changesSince, toWaitId } from "./read-waits.ts";
 

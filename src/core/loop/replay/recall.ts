@@ -8,7 +8,7 @@ import type { Answer, Outcome } from "../../types/middleware.ts";
 import { type AskedWait, callPlace, type PlacedCall, waitKey } from "../journals.ts";
 import type { Recalled } from "../past.ts";
 import type { Run } from "../run.ts";
-import { findOwn } from "../shown-tools.ts";
+import { findOwn } from "../durability/record-run.ts";
 
 export type ToolChanges = ReadonlyMap<string, readonly ToolChange[]>;
 

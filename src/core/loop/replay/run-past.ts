@@ -14,7 +14,7 @@ import { compareMiddleware, JournalFailure } from "../hooks.ts";
 import { type FirstRecord, isReplay, callPlace, nextKeyOf, placeOf, stepOf } from "../journals.ts";
 import { findLimit, type Looking, type NextStep } from "../next-step.ts";
 import type { AskedEnd, NewEnd, Recalled, Recording } from "../past.ts";
-import type { CallPast, OpenedWait } from "../past-calls.ts";
+import type { CallPast, OpenedWait } from "../durability/durability.ts";
 import { keyOf } from "../recorder.ts";
 import { sendIterationStart } from "../run-iteration.ts";
 import type { Nesting, Run } from "../run.ts";
@@ -223,18 +223,17 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   findEarlier(activity: Activity, owner: string): EarlierCall {
-    const { path, journal } = activity;
+    const { path, journal, call } = activity;
+    const recalled = this.recalled.get(call?.callId ?? path);
     return {
-      wasAsked: this.recalled.get(activity.call?.callId ?? path)?.wasAsked === true,
+      isChanged: call !== undefined && this.#changes.has(call.name) && recalled?.hasRun === false,
+      isOver: this.isSealed || recalled?.hasRun === true,
+      wasAsked: recalled?.wasAsked === true,
       isRecorded: (step) =>
         this.#isRecalling
           ? activity.inCore(async () => (await journal.read(keyOf(activity, owner, step))) !== undefined)
           : undefined,
     };
-  }
-
-  isChanged({ callId, name }: ToolCall): boolean {
-    return this.#changes.has(name) && this.recalled.get(callId)?.hasRun === false;
   }
 
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked> {

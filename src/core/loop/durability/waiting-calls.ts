@@ -1,11 +1,11 @@
 // Describes a run's waiting calls for the users who must answer them.
 
-import type { WaitingCall } from "../types/tool-outcome.ts";
-import { isQuestion } from "../../shared/to-outcome.ts";
-import { withoutRepeats } from "../../shared/wait-ids.ts";
-import type { EndReason } from "../types/termination.ts";
-import type { LoopResult } from "../types/loop-result.ts";
-import type { Ending, Wait } from "../types/middleware.ts";
+import type { WaitingCall } from "../../types/tool-outcome.ts";
+import { isQuestion } from "../../../shared/to-outcome.ts";
+import { withoutRepeats } from "../../../shared/wait-ids.ts";
+import type { EndReason } from "../../types/termination.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import type { Ending, Wait } from "../../types/middleware.ts";
 
 type WaitFacts = Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">>;
 
@@ -37,11 +37,6 @@ export function toReason(reason: Ending["reason"]): EndReason {
   const shown: EndReason = { kind, calls };
   shownWaits.set(shown, reason.waits);
   return shown;
-}
-
-/** Returns this run's calls that are waiting. The ids of calls in nested runs are paths. */
-export function pendingOf(reason: EndReason): readonly WaitingCall[] {
-  return "calls" in reason ? reason.calls.filter(({ id }) => !id.includes("/")) : [];
 }
 
 const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
