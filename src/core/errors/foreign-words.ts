@@ -198,6 +198,8 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
     : undefined;
 }
 
+const settings: ReadonlySet<string> = new Set(["temperature", "topP", "seed", "stopSequences", "maxOutputTokens"]);
+
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
@@ -236,10 +238,7 @@ const replacements: readonly (readonly [words: string, ...replacements: readonly
   ],
   ["abortSignal", { nearest: "signal", instead: "signal: controller.signal" }],
   ["signal", { nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
-  ["temperature", setting("temperature")],
-  ["topP top_p", setting("topP")],
-  ["seed", setting("seed")],
-  ["stopSequences", setting("stopSequences")],
+  ["top_p", setting("topP")],
   [
     "maxTokens max_tokens",
     {
@@ -248,7 +247,6 @@ const replacements: readonly (readonly [words: string, ...replacements: readonly
     },
     { nearest: "maxOutputTokens" },
   ],
-  ["maxOutputTokens", setting("maxOutputTokens")],
   ["providerOptions", setting("extra")],
   ["settings", { nearest: "modelSettings" }],
   ["tool_choice", { nearest: "toolChoice" }],
@@ -299,7 +297,8 @@ const experimental = /^(?:experimental|unstable)_/;
 /** Returns what to write instead of a name from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
-  const [, ...suited] = replacements.find(([words]) => words.split(" ").includes(name)) ?? [];
+  const row = replacements.find(([words]) => words.split(" ").includes(name));
+  const [, ...suited] = settings.has(name) ? [name, setting(name)] : (row ?? []);
   const found = suited.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }

@@ -6,7 +6,8 @@ import { checkFields, type Checks, isFunction } from "../../shared/errors/check-
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { systemClock } from "../../shared/signals.ts";
 import { describeValue } from "../../shared/texts.ts";
-import { isRecord, isThenable, type UnknownRecord } from "../../shared/guards.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { dropPromise } from "../../shared/promises.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { toJson } from "../../shared/json.ts";
 import { lossyKindOf } from "../../shared/to-outcome.ts";
@@ -114,8 +115,9 @@ function dropOldest(entries: Map<string, Entry>): void {
 }
 
 function toItem(item: unknown): Json {
+  // An unhandled rejection would end the process.
+  dropPromise(item);
   try {
-    if (isThenable(item)) refusePromise(item);
     const lossy = lossyKindOf(item);
     if (lossy !== undefined) throw new TypeError(lossy);
     return toJson(item);
@@ -123,15 +125,6 @@ function toItem(item: unknown): Json {
     const received = error instanceof TypeError ? toPlainError(error).message : "a value that cannot be read";
     throw new LoopError("invalid-option", { option: "item", expected: "plain data", received }, { cause: error });
   }
-}
-
-/**
- * Rejects a promise as an item, because its JSON copy would be an empty object. Also handles the promise's rejection, because
- * an unhandled rejection would end the process.
- */
-function refusePromise(promise: PromiseLike<unknown>): never {
-  promise.then(undefined, () => {});
-  throw new TypeError("a promise, which has to be awaited first");
 }
 
 /** The arguments of `context_release`. If `callIds` is undefined, all results from earlier iterations are released. */

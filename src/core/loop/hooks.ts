@@ -42,9 +42,7 @@ export class StepCancelled extends Error {
 }
 
 /** Wraps a journal error, so that hooks and tools cannot mistake it for one of their own errors. */
-export class JournalFailure extends Error {
-  override readonly name = "JournalFailure";
-}
+export class JournalFailure extends Error {}
 
 /** Returns the ending of a run whose hook failed or was cancelled. Throws any other error. */
 export function endingOfFailure(error: unknown): Ending {

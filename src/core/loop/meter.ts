@@ -28,8 +28,7 @@ export function findOuterLevel(options: {
   return (signal?.[insideKey] ?? context?.[insideKey])?.run;
 }
 
-export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds"> &
-  Partial<Pick<ResolvedLimits, "reserve">>;
+export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds" | "reserve">;
 
 export interface Spending {
   readonly tokens?: number | undefined;
@@ -57,7 +56,7 @@ export type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | 
 export function findSpent(
   { tokens: spent = 0, costUSD: spentUSD = 0, costUnknown }: Spending,
   { tokens, costUSD: expectedUSD }: Expected,
-  { maxTokens, maxCostUSD, unknownCostEnds, reserve = noReserve }: Omit<SharedLimits, "maxToolCalls">,
+  { maxTokens, maxCostUSD, unknownCostEnds, reserve }: Omit<SharedLimits, "maxToolCalls">,
 ): SpentLimit {
   if (maxCostUSD !== none && unknownCostEnds && costUnknown === true) return { kind: "cost-unknown" };
   if (spentUSD + expectedUSD + reserve.costUSD > maxCostUSD)
@@ -96,7 +95,7 @@ export class Meter {
 
   /** The number of tokens that may still be used within the limits of this run and its outer runs. */
   get tokensLeft(): number {
-    return Math.max(0, this.#limits.maxTokens - this.#reserve.tokens - this.#tokens);
+    return Math.max(0, this.#limits.maxTokens - this.#limits.reserve.tokens - this.#tokens);
   }
 
   /** The number of tool calls that may still be made within the limits of this run and its outer runs. */
@@ -106,16 +105,12 @@ export class Meter {
 
   /** The cost in USD that may still be spent within the limits of this run and its outer runs. Unknown costs do not count. */
   get costLeftUSD(): number {
-    return Math.max(0, this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD);
+    return Math.max(0, this.#limits.maxCostUSD - this.#limits.reserve.costUSD - this.#costUSD);
   }
 
   /** The smallest tool-call limit of this run and its outer runs. */
   get maxToolCalls(): number {
     return this.#limits.maxToolCalls;
-  }
-
-  get #reserve(): ResolvedLimits["reserve"] {
-    return this.#limits.reserve ?? noReserve;
   }
 
   /**

@@ -77,16 +77,18 @@ export class AttemptReader implements GuardedStream {
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
   fault: Fault | undefined;
-  wasHeard = false;
+  wasHeard: boolean;
   #hasText: boolean;
   #hasCalls = false;
-  hasFinished = false;
+  hasFinished: boolean;
   #hasBegun = false;
   #isLeft = false;
 
   constructor(attempt: PlannedAttempt, ports: ReaderPorts) {
     this.#attempt = attempt;
     this.#ports = ports;
+    this.wasHeard = false;
+    this.hasFinished = false;
     this.iteration = attempt.request.iteration;
     this.#hasText = continuesMessage(attempt.request);
   }

@@ -72,10 +72,7 @@ async function runAgain(activity: Activity, call: GivenCall): Promise<Outcome> {
   const { run } = activity;
   const { replay, eager } = findTool(run.registry, call.made.name) ?? {};
   const isCut = mayNotBegin(run, call);
-  if (!isCut && (replay === "safe" || eager === true)) {
-    const outcome = await runPlain(activity, call);
-    return outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
-  }
+  if (!isCut && (replay === "safe" || eager === true)) return runPlain(activity, call);
   if (!isCut) run.meter.add({ toolCalls: 1 });
   // Marks the start event as replayed, because the interrupted execution has already sent it.
   sendStart(run, call.made, true);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { Meter, type SharedLimits, type Spending } from "../meter.ts";
+import { noReserve } from "../limits.ts";
 import { NestedMeter } from "./nested-meter.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const meter = (maxTokens: number, maxToolCalls: number, outer?: Meter): Meter => costly({ maxTokens, maxToolCalls }, outer);
 const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter => {
-  const all = { maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits };
+  const all = { maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, reserve: noReserve, ...limits };
   return outer === undefined ? new Meter(all) : new NestedMeter(all, outer);
 };
 const spentOutside = (inner: Meter, costUSD: number): unknown => inner instanceof NestedMeter && inner.findSpentOutside(costUSD);

@@ -42,12 +42,12 @@ export class RunPast implements AnsweredRun, CallPast {
   readonly run: Run;
   readonly shared: Shared;
   readonly journal: GuardedJournal | undefined;
-  isReplayed = true;
+  isReplayed: boolean;
   /** The position of the newest calls after which the journal already says how the run continued or ended. */
   #settledAt = "";
   /** True if the run ended at `#settledAt`, so calls may have been waiting. */
   #isCut = false;
-  recalled: ReadonlyMap<string, Recalled> = new Map();
+  recalled: ReadonlyMap<string, Recalled>;
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
   /** True if an earlier execution may have recorded steps of the newest message's calls. */
@@ -61,6 +61,8 @@ export class RunPast implements AnsweredRun, CallPast {
   constructor(run: Run, nesting: Nesting | undefined) {
     const { answers = {}, journal } = run.options;
     this.run = run;
+    this.isReplayed = true;
+    this.recalled = new Map();
     this.journal = nesting?.journal === undefined && journal !== undefined ? new GuardedJournal(journal, run) : undefined;
     const own = { answers: new Map(Object.entries(answers)) as Answers, opened: new Set<string>(), guard: this.journal };
     this.shared = run.root.past instanceof RunPast ? run.root.past.shared : { ...own, refusal: undefined };
