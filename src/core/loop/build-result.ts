@@ -33,7 +33,8 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const undelivered = takeUndelivered(run, ending);
   const facts = summarize(run);
   const { text } = facts;
-  const reason = toReason(run, ending);
+  // Safe cast: without `durability`, no run waits.
+  const { reason = ending.reason as EndReason, ...waiting } = durability?.conclude(state, ending) ?? {};
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
@@ -47,7 +48,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     calls: state.functionHistory.map(toRunCall),
     accumulatedModelParts: state.answers.flatMap(metadataOf),
-    ...durability?.endWaiting(state, ending),
+    ...waiting,
     knownCostUSD: state.spentUSD,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
@@ -62,12 +63,6 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     if (extra !== undefined) Object.assign(result, extra);
   }
   return "toJSON" in records ? result : Object.defineProperty(result, "journal", { enumerable: false });
-}
-
-/** Converts an ending's internal reason to the one that users see. */
-function toReason({ durability }: Run, { reason }: Ending): EndReason {
-  // Safe cast: without `durability`, no run waits.
-  return durability === undefined ? (reason as EndReason) : durability.toReason(reason);
 }
 
 /** Returns this run's calls that are waiting. The ids of calls in nested runs are paths. */

@@ -1,7 +1,8 @@
 // Sets up the hooks of a run's middleware. If a hook fails, the error names it.
 
 import type { PlainError } from "../types/common.ts";
-import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { edges } from "../../shared/edges.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";
@@ -23,7 +24,8 @@ export class HookError extends Error {
 /** Returns the error for a run whose hook has failed. Names the innermost hook that the error passed through. */
 export function blame(error: unknown, hook: string): Error {
   if (error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled) return error;
-  if (isLoopError(error, "journal-damaged")) return new JournalFailure("A record is damaged.", { cause: error });
+  // A record that a hook has found damaged. The error may come from another copy of the package.
+  if (isRecord(error) && error["code"] === "journal-damaged") return new JournalFailure(error);
   return new HookError(hook, error);
 }
 
@@ -42,7 +44,15 @@ export class StepCancelled extends Error {
 }
 
 /** Wraps a journal error, so that hooks and tools cannot mistake it for one of their own errors. */
-export class JournalFailure extends Error {}
+export class JournalFailure extends Error {
+  constructor(cause: unknown) {
+    super("The journal has failed.", { cause });
+  }
+}
+
+export function toJournalFailure(error: unknown): JournalFailure {
+  return error instanceof JournalFailure ? error : new JournalFailure(error);
+}
 
 /** Returns the ending of a run whose hook failed or was cancelled. Throws any other error. */
 export function endingOfFailure(error: unknown): Ending {

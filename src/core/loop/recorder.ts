@@ -11,7 +11,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { insideKey } from "../tools/inside-call.ts";
 import { findTool } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
-import { JournalFailure, StepCancelled } from "./hooks.ts";
+import { StepCancelled, toJournalFailure } from "./hooks.ts";
 import { type CallDurability, durabilityOf, type Owner, pastOf } from "./durability/durability.ts";
 import { howToEnable } from "./run.ts";
 import type { CallRecorder, Ending } from "../types/middleware.ts";
@@ -89,7 +89,7 @@ export class StepRecorder {
           record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
           // Throws a JournalFailure, which rejects the run, because hooks and tools must not be able to turn this error into a result.
-          throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
+          throw toJournalFailure(error);
         }
         if ("failed" in record) throw new StepError(record.failed);
         if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);

@@ -129,7 +129,7 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const isAsked = phase === "calls" && !isCapped && run.hooks.some(({ afterCalls }) => afterCalls !== undefined);
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
-  if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
+  if (ending !== undefined && "waits" in ending.reason) return run.past?.endUndone(ending) ?? ending;
   // Skips the look (the check for messages, cancellations and limits) if middleware decided to continue a run that would have ended.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
@@ -140,10 +140,6 @@ async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<End
   return run.durability === undefined ? ending : run.durability.suspend(run, ending, hasEnded);
 }
 
-function undone({ past }: Run, ending: Ending): Ending {
-  return past === undefined ? ending : past.endUndone(ending);
-}
-
 /** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { planned } = run;
@@ -152,7 +148,6 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;
-  if ("waits" in ending.reason) return undone(run, ending);
   if (run.durability !== undefined) return run.durability.end(run, ending);
   shut(run, ending);
   return ending;
@@ -269,13 +264,11 @@ function summarizeCalls({ phase, lastBatch, current }: State, { status, calls }:
   }));
 }
 
-const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
-  "max-iterations": "max-iterations",
-  "tool-error-cap": "tool-error-cap",
-  "stream-idle": "stream-timeout",
-  "first-chunk": "stream-timeout",
-  "stream-too-long": "stream-timeout",
-};
+/** Returns the kind of the notice for a run that ended for this reason. */
+function noticeOf(kind: Ending["reason"]["kind"]): "max-iterations" | "tool-error-cap" | "stream-timeout" | undefined {
+  if (kind === "max-iterations" || kind === "tool-error-cap") return kind;
+  return kind === "first-chunk" || kind.startsWith("stream-") ? "stream-timeout" : undefined;
+}
 
 /** Sends a run's end event, and returns its result. */
 export function finish(run: Run, ending: Ending): LoopResult {
@@ -283,7 +276,7 @@ export function finish(run: Run, ending: Ending): LoopResult {
   if (run.root === run) run.past?.endReplay();
   const result = buildResult(run, ending);
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
-  const kind = notices[ending.reason.kind];
+  const kind = noticeOf(ending.reason.kind);
   if (kind !== undefined && run.session.surfaceUserErrors !== false) run.send("notice", { kind });
   run.send("run-end", { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;

@@ -96,7 +96,7 @@ export interface Durability {
   createJournal(): Journal;
   createPast(run: Run, nesting: Nesting | undefined): Past;
   /** Records a step under a full key, including the prefix. */
-  record<T>(by: RecordingRun, key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>;
+  record<T>(place: RecordingRun, key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>;
   /** Records what identifies the run. */
   recordFirst(run: Run): Promise<void>;
   /** Adds the called tools that have changed since the first record. */
@@ -109,16 +109,17 @@ export interface Durability {
   suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined>;
   /** Returns a run's ending, or undefined if the run continues. */
   end(run: Run, ending: Ending): Promise<Ending | undefined>;
-  toReason(reason: Ending["reason"]): EndReason;
   /**
-   * Returns the messages of a run that ends while calls are waiting. They contain a placeholder result for each such call, because services
-   * refuse requests with an unanswered call.
+   * Returns the reason that users see. For a run that ends while calls are waiting, also returns its messages, with a placeholder result for
+   * each such call, because services refuse requests with an unanswered call.
    */
-  endWaiting(state: State, ending: Ending): { readonly messages: readonly Message[] } | undefined;
+  conclude(state: State, ending: Ending): { readonly reason: EndReason; readonly messages?: readonly Message[] };
 }
 
-interface RecordingRun extends Recording {
+/** A run, and the run or the activity in it that records a step. */
+export interface RecordingRun {
   readonly run: Run;
+  readonly by: Recording;
 }
 
 /** The code that programs without journals leave out: see `enableJournals`. */
@@ -267,7 +268,7 @@ export class Run {
 
   /** Like `step`, but with a full key, including the prefix. */
   record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): T | PromiseLike<T> {
-    return this.durability === undefined ? body() : this.durability.record({ run: this, journal: by.journal }, key, body);
+    return this.durability === undefined ? body() : this.durability.record({ run: this, by }, key, body);
   }
 
   /** Starts the run's time limit. The active time of earlier executions counts too. */
@@ -397,7 +398,6 @@ function neededHooks(
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */
 function copyOptions(options: SeamOptions): SeamOptions {
   const { modelSettings, toolChoice } = options;
-  if (modelSettings === undefined && typeof toolChoice !== "object") return options;
   return { ...options, modelSettings: copyData(modelSettings), toolChoice: copyData(toolChoice) };
 }
 

@@ -9,7 +9,7 @@ import { toCompacted } from "../../shared/transcript.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { checkStepRecord, isCompaction } from "../loop/check-record.ts";
-import { JournalFailure } from "../loop/hooks.ts";
+import { JournalFailure, toJournalFailure } from "../loop/hooks.ts";
 import { type FirstRecord, recordVersion, placeOf, stepOf } from "../loop/journals.ts";
 import { addSpending } from "../loop/middleware-tools.ts";
 import { type ReadRun, readRun } from "../loop/read-run.ts";
@@ -131,7 +131,7 @@ function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Pr
     try {
       return await work(...args);
     } catch (cause) {
-      throw cause instanceof JournalFailure ? cause : new JournalFailure("The records cannot be read.", { cause });
+      throw toJournalFailure(cause);
     }
   };
 }

@@ -1,6 +1,5 @@
 // Opens a wait for an answer from outside, and records the facts shown to the person who answers.
 
-import type { ToolDefinition } from "../../types/tool.ts";
 import type { WaitOptions } from "../../types/wait.ts";
 import { convertSchema } from "../../../shared/argument-schema.ts";
 import { edges } from "../../../shared/edges.ts";
@@ -10,12 +9,12 @@ import { isReplay, waitKey } from "../journals.ts";
 import { activityOf, toolOf } from "../recorder.ts";
 import { type AskedFor, type OpenedWait, type Owner, pastOf } from "./durability.ts";
 
-/** Waits for an answer on behalf of a hook or a tool. */
+/** Waits for an answer on behalf of a hook or a tool. Throws in a run that cannot wait. */
 export function waitAs<Answer>(by: Owner, { what, facts, options }: AskedFor<Answer>): Promise<Answer | null> {
   const activity = activityOf(by);
   const { run, path } = activity;
   const { owner } = by;
-  if (!run.mayWait) return Promise.reject(new Error("This nested run cannot wait for answers. Start it with defineAgentTool."));
+  if (!run.mayWait) throw new Error("This nested run cannot wait for answers. Start it with defineAgentTool.");
   if (owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: owner });
   const id = run.path + activity.unique(path, "#");
   return activity.inCore(() => openWait(activity, { id, what, facts, ...subjectOf(by, what) }, options));
@@ -26,8 +25,7 @@ function subjectOf(by: Owner, what: string): Pick<OpenedWait, "call"> {
   const { owner, given } = by;
   if (given === undefined || what === "approval" || what === "result") return {};
   const { name, args } = given;
-  if (owner === "tool") return { call: { name, args } };
-  const tool: ToolDefinition | undefined = toolOf(activityOf(by));
+  const tool = owner === "tool" ? undefined : toolOf(activityOf(by));
   return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
 }
 

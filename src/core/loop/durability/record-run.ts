@@ -11,17 +11,13 @@ import { toShown } from "../../tools/registry.ts";
 import type { Activity } from "../activity.ts";
 import { recordingNames } from "../hooks.ts";
 import { type FirstRecord, isReplay, recordVersion } from "../journals.ts";
-import type { Recording } from "../past.ts";
-import type { Run } from "../run.ts";
+import type { RecordingRun, Run } from "../run.ts";
 
 /** Records a step, and counts it while it is open. */
-export function record<T>(
-  { run, journal }: Recording & { readonly run: Run },
-  key: string,
-  body: () => T | PromiseLike<T>,
-): T | PromiseLike<T> {
+export function record<T>({ run, by }: RecordingRun, key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
   const { past } = run;
-  const made = past === undefined ? journal.step(key, body) : past.record(key, body, { journal });
+  const { journal } = by;
+  const made = past === undefined ? journal.step(key, body) : past.record(key, body, by);
   return isThenable(made) ? count(run, made, journal) : made;
 }
 

@@ -19,6 +19,7 @@ export async function suspend(run: Run, ending: Ending, hasEnded: boolean): Prom
 /** Ends a run, unless this execution goes on where an earlier one ended. */
 export async function end(run: Run, ending: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
+  if ("waits" in ending.reason) return past?.endUndone(ending) ?? ending;
   if (await isOver(run, ending)) return ending;
   // Without a `past`, this point is reached only if a nested run was drained and then ended. The run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
@@ -40,7 +41,7 @@ async function hold(run: Run): Promise<boolean> {
   return run.nesting !== undefined && run.nesting.hold(run);
 }
 
-export async function recordAsked(run: Run, key: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
-  if (run.past !== undefined) return run.past.recordAsked(key, { record, isChanged });
-  return isChanged ? run.step<AskedEnd>(key, () => record) : record;
+export async function recordAsked(run: Run, key: string, end: NewEnd): Promise<AskedEnd> {
+  const { record, isChanged } = end;
+  return run.past?.recordAsked(key, end) ?? (isChanged ? run.step<AskedEnd>(key, () => record) : record);
 }

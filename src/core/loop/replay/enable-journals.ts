@@ -23,9 +23,10 @@ const durability: CallDurability = {
   decide: decideIfNeeded,
   suspend,
   end,
-  toReason,
-  endWaiting: (state, { status }) =>
-    state.waits.length > 0 && status !== "suspended" ? { messages: endWaiting(state) } : undefined,
+  conclude: (state, { status, reason }) => ({
+    reason: toReason(reason),
+    ...(state.waits.length > 0 && status !== "suspended" && { messages: endWaiting(state) }),
+  }),
   runCall: runRecorded,
   recordCallEnd,
   recordRequestEnd,

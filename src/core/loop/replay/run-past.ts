@@ -10,7 +10,7 @@ import { partsOf } from "../call-drafts.ts";
 import { isUnfinished } from "../../../shared/judge-finish.ts";
 import { freezeDeep } from "../../../shared/json.ts";
 import { Activity, Parked } from "../activity.ts";
-import { compareMiddleware, JournalFailure } from "../hooks.ts";
+import { compareMiddleware, JournalFailure, toJournalFailure } from "../hooks.ts";
 import { type FirstRecord, isReplay, callPlace, nextKeyOf, placeOf, stepOf } from "../journals.ts";
 import { findLimit, type Looking, type NextStep } from "../next-step.ts";
 import type { AskedEnd, NewEnd, Recalled, Recording } from "../past.ts";
@@ -133,13 +133,13 @@ export class RunPast implements AnsweredRun, CallPast {
   check(): void {
     const { refusal, guard } = this.shared;
     const broken = refusal === undefined ? guard?.broken : { error: refusal };
-    if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
+    if (broken !== undefined) throw new JournalFailure(broken.error);
   }
 
   async record<T>(key: string, body: () => T | PromiseLike<T>, by: Recording): Promise<T> {
     const { refusal } = this.shared;
     // After a refused answer, nothing more may be recorded, not even the failure that the refusal causes in a tool.
-    if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
+    if (refusal !== undefined) throw new JournalFailure(refusal);
     const { past } = this.run.root;
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
@@ -159,7 +159,7 @@ export class RunPast implements AnsweredRun, CallPast {
       }
       return value;
     } catch (error) {
-      throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
+      throw toJournalFailure(error);
     }
   }
 
@@ -267,7 +267,7 @@ export class RunPast implements AnsweredRun, CallPast {
   /** Returns the error that the run rejects with, even if a tool or a middleware catches it. */
   refuse(cause: LoopError): JournalFailure {
     this.shared.refusal = cause;
-    return new JournalFailure("An answer does not fit its wait.", { cause });
+    return new JournalFailure(cause);
   }
 
   isRetried(planned: Ending | undefined): boolean {
