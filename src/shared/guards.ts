@@ -9,7 +9,6 @@ export function isRecord(value: unknown): value is UnknownRecord {
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (value instanceof Promise) return true;
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
   return typeof (value as { readonly then?: unknown }).then === "function";
 }

@@ -81,7 +81,7 @@ export function untilAborted<T>(
 }
 
 /** The maximum delay of a timer, in milliseconds. A timer with a longer delay would fire immediately. */
-export const maxTimerMs: number = 2 ** 31 - 1;
+export const maxTimerMs: number = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => performance.now(),

@@ -260,7 +260,7 @@ describe("an array of tools", () => {
       { type: "function", function: { name: "search", parameters: {} } },
       "Write: defineTool({ name, description, inputSchema, execute })",
     ],
-    ["a registry", createToolRegistry([tool("t", () => 1)]), 'Write: tools: mergeRegistries(tools, registry), from "turnwright"'],
+    ["a registry", createToolRegistry([tool("t", () => 1)]), "Write: tools: mergeRegistries(tools, registry)"],
     [
       "a LangChain tool",
       { name: "search", description: "", schema: z.object({}), invoke: () => "found" },

@@ -57,11 +57,8 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
       instead: 'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
     },
   ],
-  [
-    (value) => hasMethod(value, "bindTools") || hasMethod(value, "_streamResponseChunks"),
-    { received: "a LangChain model", instead: chat(anyModel) },
-  ],
-  [(value) => Array.isArray(value), { instead: 'withFallback([first, second]), from "turnwright"' }],
+  [(value) => hasMethod(value, "_streamResponseChunks"), { received: "a LangChain model", instead: chat(anyModel) }],
+  [(value) => Array.isArray(value), { instead: "withFallback([first, second])" }],
   [
     (value) => isRecord(value) && ("client" in value || "model" in value) && !("stream" in value),
     { received: "an options object", instead: chat(anyModel, "client") },
@@ -187,7 +184,7 @@ function convert(library: string, converter: string, entry: string): string {
 export function adviseTool(tool: UnknownRecord): string | undefined {
   const { name, function: described, invoke, inputSchema, parameters, execute } = tool;
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
-    return 'An array cannot contain a registry. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
+    return "A registry cannot be in the array. Write: tools: mergeRegistries(tools, registry)";
   if (isRecord(described) && described["name"] !== undefined)
     return "OpenAI tools have a different format. Write: defineTool({ name, description, inputSchema, execute })";
   if (typeof invoke === "function")

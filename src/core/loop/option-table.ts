@@ -73,7 +73,7 @@ const has =
   (value: unknown): boolean =>
     (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
-const number: Check = ["a number", Number.isFinite];
+const number: Check = ["a number", (value) => Number.isFinite(value)];
 const filledText: Check = ["a non-empty string", (value) => isText(value) && value !== ""];
 export const toolNames: Check = /* @__PURE__ */ table(() => ["an array of tool names", is.texts[1]]);
 

@@ -126,7 +126,7 @@ export interface RecordingRun {
 export const parts: { durability?: Durability } = {};
 
 /** The end of an error message about missing code. */
-export const howToEnable = "until memoryJournal, fileJournal or enableJournals is called";
+export const howToEnable = "until enableJournals is called";
 
 export class Run {
   readonly options: SeamOptions;

@@ -20,20 +20,17 @@ export async function suspend(run: Run, ending: Ending, hasEnded: boolean): Prom
 export async function end(run: Run, ending: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
   if ("waits" in ending.reason) return past?.endUndone(ending) ?? ending;
-  if (await isOver(run, ending)) return ending;
+  if (state.look?.token === run.token) {
+    shut(run, ending);
+    // A suspended nested run first waits until nothing else can continue.
+    if (ending.status !== "suspended" || !(await hold(run))) return ending;
+  }
   // Without a `past`, this point is reached only if a nested run was drained and then ended. The run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;
   state.lookAttempt = { base, count: count + 1 };
   return takeLook(run, goOn);
-}
-
-/** True if this execution is over. A suspended nested run first waits until nothing else can continue. */
-async function isOver(run: Run, ending: Ending): Promise<boolean> {
-  if (run.state.look?.token !== run.token) return false;
-  shut(run, ending);
-  return ending.status !== "suspended" || !(await hold(run));
 }
 
 /** Holds a waiting nested run. Returns true if the run was ended while it was held. */
