@@ -153,7 +153,7 @@ interface Core {
   toProviderError(thrown: unknown): ProviderError; // classifies an error of an SDK
   isProviderError(value: unknown): value is ProviderError;
   explainErrors(): void; // only in a bundle: adds the full messages of errors
-  enableJournals(): void; // only in a bundle: adds the code that continues runs from a journal of your own
+  enableJournals(): void; // only in a bundle: adds the code for approvals and for a journal of your own
   repairMessages(messages: readonly Message[]): readonly Message[]; // adds missing results, removes results without a call
   parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
   // journals

@@ -7,10 +7,9 @@ export { sendDecision } from "./middleware/decide-call.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
 export { beginCall, useCall } from "./loop/early-calls.ts";
 export { denyCall, endWith } from "./loop/seam.ts";
-export { addMessage, addSpending, findSpentLimit, priceUsage, validatedArgs } from "./loop/middleware-tools.ts";
+export { addSpending, findSpentLimit, validatedArgs } from "./loop/middleware-tools.ts";
 export { streamOnce } from "./loop/stream-once.ts";
 export { detectContextRestart } from "./loop/context-restart.ts";
-export { priceAttempts } from "./loop/meter.ts";
 export type {
   Answer,
   BegunCall,
@@ -64,7 +63,7 @@ export { readRecords } from "./records/read-run.ts";
 
 // For authors of hosts, which run many loops
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
-export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/option-table.ts";
+export { limitRules, optionChecks, requestChecks, timeoutRules } from "./loop/option-table.ts";
 export { toReason, toWaitingCall, waitsOf } from "./loop/durability/waiting-calls.ts";
 export type { LoopEmitter } from "./types/loop-event.ts";
 export type { ExecutableTool } from "./types/loop-options.ts";
@@ -72,7 +71,6 @@ export type { CallOf, ContextOf, RunCall } from "./types/typed-call.ts";
 
 // Types that the exported functions return
 export type { ContextReleaseTool } from "./loop/context-tools.ts";
-export type { PricedAttempts } from "./loop/meter.ts";
 export type { MemoryJournal } from "./loop/journals.ts";
 export type { TruncatedResults } from "./middleware/truncate-results.ts";
 export type { RecordedRun } from "./records/read-run.ts";

@@ -42,7 +42,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
   [
     "an AI SDK provider",
     aiSdk,
-    "an AI SDK provider, which is not a model yet",
+    "an AI SDK provider, not a model",
     'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
   ],
   ["an OpenAI client", client, "an OpenAI client", chat('"..."', "client")],
@@ -76,7 +76,7 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
     'googleGenerateContent({ client: new GoogleGenAI({ apiKey }), model: "gemini-3-pro" }), from "turnwright/google"',
   ],
   ["a missing provider", undefined, "undefined", chat('"..."')],
-  ["several providers", [createMockProvider([])], "an array of 1 item", 'withFallback([first, second]), from "turnwright"'],
+  ["several providers", [createMockProvider([])], "an array of 1 item", "withFallback([first, second])"],
 ];
 
 describe("the `provider` option", () => {

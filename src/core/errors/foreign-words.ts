@@ -53,7 +53,7 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
   [
     (value) => hasMethod(value, "languageModel"),
     {
-      received: "an AI SDK provider, which is not a model yet",
+      received: "an AI SDK provider, not a model",
       instead: 'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
     },
   ],

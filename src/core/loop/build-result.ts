@@ -6,7 +6,7 @@ import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
 import { frozenView, isNamed } from "../../shared/transcript.ts";
 import { edges } from "../../shared/edges.ts";
-import type { Run } from "./run.ts";
+import type { Durability, Run } from "./run.ts";
 import type { Ending } from "../types/middleware.ts";
 import { answerOpenCalls, metadataOf } from "./state.ts";
 import type { RunCall } from "../types/typed-call.ts";
@@ -28,13 +28,12 @@ export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorde
 }
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
-  const { state, limits, session, durability } = run;
+  const { state, limits, session } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
   const facts = summarize(run);
   const { text } = facts;
-  // Safe cast: without `durability`, no run waits.
-  const { reason = ending.reason as EndReason, ...waiting } = durability?.conclude(state, ending) ?? {};
+  const { reason, ...waiting } = concludeRun(run, ending);
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
@@ -63,6 +62,12 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     if (extra !== undefined) Object.assign(result, extra);
   }
   return "toJSON" in records ? result : Object.defineProperty(result, "journal", { enumerable: false });
+}
+
+/** Returns the reason that users see. Also returns the messages of a run that ends while calls are waiting. */
+function concludeRun({ state, durability }: Run, ending: Ending): ReturnType<Durability["conclude"]> {
+  // Safe cast: without `durability`, no run waits.
+  return durability?.conclude(state, ending) ?? { reason: ending.reason as EndReason };
 }
 
 /** Returns this run's calls that are waiting. The ids of calls in nested runs are paths. */

@@ -1,10 +1,8 @@
 // Prices model requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
-import type { StreamResult, AttemptSpending } from "../types/provider.ts";
+import type { StreamResult } from "../types/provider.ts";
 import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
-import { costOf, type PricingPorts } from "../../shared/cost-of.ts";
-import { toUsage } from "../../shared/plain-error.ts";
 import { insideKey, type Level } from "../tools/inside-call.ts";
 
 interface Inside {
@@ -122,33 +120,4 @@ export class Meter {
     const limits = isFinal === true ? { ...this.#limits, reserve: noReserve } : this.#limits;
     return findSpent(spent, { tokens: 1, costUSD: expectedUSD }, limits);
   }
-}
-
-export interface PricedAttempts {
-  readonly tokens: number;
-  /** The sum of the known costs, in USD. */
-  readonly costUSD: number;
-  /** The last known cost, in USD. */
-  readonly lastCostUSD: number | undefined;
-  /** The first attempt with an unknown cost. */
-  readonly unpriced: StreamResult["unpriced"];
-}
-
-/** Computes the cost of each attempt, using the attempt's own provider and model. */
-export function priceAttempts(attempts: readonly AttemptSpending[], iteration: number, ports: PricingPorts): PricedAttempts {
-  let tokens = 0;
-  let costUSD = 0;
-  let lastCostUSD: number | undefined;
-  let unpriced: StreamResult["unpriced"];
-  for (const { usage: given, provider, model } of attempts) {
-    const usage = given && toUsage(given);
-    tokens += usage?.totalTokens ?? 0;
-    if (ports.pricing === undefined) continue;
-    const cost = costOf(usage, { provider, model, iteration }, ports);
-    if (typeof cost === "number") {
-      lastCostUSD = cost;
-      costUSD += cost;
-    } else unpriced ??= { provider, model, why: cost };
-  }
-  return { tokens, costUSD, lastCostUSD, unpriced };
 }

@@ -1,10 +1,9 @@
-// Functions for middleware that spends tokens itself, adds messages or needs a call's validated arguments.
+// Functions for middleware that spends tokens itself, or needs a call's validated arguments.
 
 import type { Pricing, Usage } from "../types/common.ts";
 import type { ToolRegistry } from "../types/loop-options.ts";
 import type { Answer, Recorder, State } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
-import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { noUsage } from "../../shared/count-usage.ts";
@@ -13,34 +12,25 @@ import { toJson } from "../../shared/json.ts";
 import { costOf, type PricingPorts } from "../../shared/cost-of.ts";
 import { insideKey } from "../tools/inside-call.ts";
 
-type Spending = Pick<Answer, "usage" | "costUSD" | "knownCostUSD">;
+type OwnSpending = Pick<Answer, "usage" | "costUSD" | "knownCostUSD">;
 
 /** The request or the call that a recorder belongs to. */
-interface Place {
+interface RecorderPlace {
   readonly run: {
     readonly state: State;
     readonly registry: ToolRegistry;
     readonly events: PricingPorts["events"];
     readonly options: { readonly provider: Provider; readonly pricing?: Pricing | undefined };
     readonly meter: {
-      addUsage(spending: Spending): void;
+      addUsage(spending: OwnSpending): void;
       findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
     };
   };
   readonly spent: NestedSpending[];
 }
 
-function placeOf(at: Recorder): Place {
-  return (at as unknown as { readonly [insideKey]: Place })[insideKey];
-}
-
-/**
- * Adds a message to the end of the transcript. Call it in a `request` hook, before `next`.
- *
- * @example addMessage(at, { role: "user", content: "Answer in French." });
- */
-export function addMessage(at: Recorder, message: UserMessage): void {
-  placeOf(at).run.state.messages.push(message);
+function runPlaceOf(at: Recorder): RecorderPlace {
+  return (at as unknown as { readonly [insideKey]: RecorderPlace })[insideKey];
 }
 
 /**
@@ -49,25 +39,22 @@ export function addMessage(at: Recorder, message: UserMessage): void {
  *
  * @example
  * const { usage } = await at.step("translate", () => translate(text));
- * addSpending(at, { usage, costUSD: priceUsage(at, usage) });
+ * addSpending(at, { usage, costUSD: 0.002 });
  */
-export function addSpending(at: Recorder, spending: Spending): void {
+export function addSpending(at: Recorder, spending: OwnSpending): void {
   const { usage = noUsage, costUSD, knownCostUSD } = spending;
-  const { run, spent } = placeOf(at);
+  const { run, spent } = runPlaceOf(at);
   run.meter.addUsage(spending);
   spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
 }
 
-/**
- * Returns the cost of tokens in USD, at the run's prices. Undefined if the price is unknown. Call it inside a step. `model` defaults to the
- * run's model.
- */
+/** Returns the cost of tokens in USD, at the run's prices. Undefined if the price is unknown. `model` defaults to the run's model. */
 export function priceUsage(
   at: Recorder,
   usage: Usage,
   model?: { readonly provider: string; readonly model: string },
 ): number | undefined {
-  const { options, events, state } = placeOf(at).run;
+  const { options, events, state } = runPlaceOf(at).run;
   const { pricing, provider } = options;
   const by = model ?? { provider: provider.id, model: provider.model };
   const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
@@ -83,15 +70,19 @@ export function findSpentLimit(
   expectedUSD: number,
   spent?: { readonly tokens: number; readonly costUSD: number },
 ): EndReason | undefined {
-  return placeOf(at).run.meter.findSpent(expectedUSD, spent);
+  return runPlaceOf(at).run.meter.findSpent(expectedUSD, spent);
 }
 
-/** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
+/**
+ * Validates a call's arguments. Returns a copy of the schema's output, which the tool receives, or undefined if the arguments are invalid.
+ *
+ * @example const valid = await validatedArgs(at, call);
+ */
 export async function validatedArgs(
   at: Recorder,
   { name, args }: Pick<ToolCall, "name" | "args">,
 ): Promise<{ readonly value: unknown } | undefined> {
-  const { registry } = placeOf(at).run;
+  const { registry } = runPlaceOf(at).run;
   const value = toJson(args);
   if (registry.validate === undefined) return { value };
   const made: unknown = await registry.validate(name, value);

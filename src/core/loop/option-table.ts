@@ -77,7 +77,7 @@ const number: Check = ["a number", (value) => Number.isFinite(value)];
 const filledText: Check = ["a non-empty string", (value) => isText(value) && value !== ""];
 export const toolNames: Check = /* @__PURE__ */ table(() => ["an array of tool names", is.texts[1]]);
 
-export const modelSettingsChecks: Checks<ModelSettings> = /* @__PURE__ */ table(() => ({
+const modelSettingsChecks: Checks<ModelSettings> = /* @__PURE__ */ table(() => ({
   maxOutputTokens: ["a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) > 0],
   temperature: number,
   topP: number,
@@ -86,10 +86,16 @@ export const modelSettingsChecks: Checks<ModelSettings> = /* @__PURE__ */ table(
   extra: ["an object of plain data", (value) => isRecord(value) && isPlainData(value), "extra"],
 }));
 
-export const toolChoiceCheck: Check = [
+const toolChoiceCheck: Check = [
   '"auto", "required", "none" or { name }',
   (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
 ];
+
+/** The checks of the options that every model request has. */
+export const requestChecks: {
+  readonly modelSettings: Checks<ModelSettings>;
+  readonly toolChoice: Check;
+} = { modelSettings: modelSettingsChecks, toolChoice: toolChoiceCheck };
 
 const responseTarget: Checks<ResponseTarget> = /* @__PURE__ */ table(() => ({
   kind: needed(is.text),
@@ -133,8 +139,7 @@ export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
   ],
   messages: ["a non-empty array of messages", (value) => Array.isArray(value) && value.length > 0, "messages", true],
   system: is.text,
-  modelSettings: modelSettingsChecks,
-  toolChoice: toolChoiceCheck,
+  ...requestChecks,
   messageIdMap: is.any,
   limits: limitChecks,
   timeouts: timeoutRules,

@@ -2,7 +2,7 @@
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { priceAttempts } from "./meter.ts";
+import { priceAttempts } from "../../shared/cost-of.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "./stream-once.ts";
 import { createAdvice, prepareCall } from "./prepare-call.ts";

@@ -129,11 +129,15 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const isAsked = phase === "calls" && !isCapped && run.hooks.some(({ afterCalls }) => afterCalls !== undefined);
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
-  if (ending !== undefined && "waits" in ending.reason) return run.past?.endUndone(ending) ?? ending;
+  if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
   // Skips the look (the check for messages, cancellations and limits) if middleware decided to continue a run that would have ended.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
+}
+
+function undone({ past }: Run, ending: Ending): Ending {
+  return past?.endUndone(ending) ?? ending;
 }
 
 async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {

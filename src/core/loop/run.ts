@@ -159,7 +159,7 @@ export class Run {
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
-  /** Undefined if the program's bundle does not contain the code. Then nothing is recorded, and nothing can wait. */
+  /** The code that records steps and lets the run wait. Undefined if the program's bundle does not contain it. */
   readonly durability: Durability | undefined;
   /** The run's earlier executions. Undefined if none can have recorded it. */
   readonly past: Past | undefined;

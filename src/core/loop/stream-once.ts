@@ -8,7 +8,7 @@ import { readProviderError } from "../../shared/errors/provider-error.ts";
 import { assertNever } from "../../shared/guards.ts";
 import { memoize } from "../../shared/promises.ts";
 import { noUsage, addUsage } from "../../shared/count-usage.ts";
-import { priceAttempts } from "./meter.ts";
+import { priceAttempts } from "../../shared/cost-of.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../../shared/judge-finish.ts";
 import type { Answer, MessageWatch } from "../types/middleware.ts";

@@ -1,6 +1,5 @@
 // Detects when a model keeps repeating its calls.
 
-import { addMessage } from "../loop/middleware-tools.ts";
 import type { LoopDetectionOptions } from "../types/middleware-options.ts";
 import type { UserMessage } from "../types/message.ts";
 import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
@@ -67,7 +66,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
       const { state } = at;
       const { isGranted, continuation } = state;
       const warning = continuation === 0 ? begin(state) : undefined;
-      if (warning !== undefined) addMessage(at, warning);
+      if (warning !== undefined) state.messages.push(warning);
       const answer = await next(warning === undefined ? request : withMessage(request, warning));
       const calls = continuation === 0 ? answer.calls : [...state.current.calls, ...answer.calls];
       if (isGranted || !count(answer, calls) || found === undefined) return answer;

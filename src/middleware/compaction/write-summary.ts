@@ -1,7 +1,8 @@
 // Writes a summary with a model. Sends a long conversation in parts, each together with the summary of the earlier parts.
 
 import { addCost, addUsage, knownCostOf } from "../../shared/count-usage.ts";
-import { priceAttempts, readAssistantMessage, streamOnce } from "../../core/kit.ts";
+import { readAssistantMessage, streamOnce } from "../../core/kit.ts";
+import { priceAttempts } from "../../shared/cost-of.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
 import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { cutText, takeStart } from "../../shared/texts.ts";

@@ -1,14 +1,4 @@
-import {
-  assertTool,
-  checkFields,
-  type Checks,
-  invalidOption,
-  is,
-  isRecord,
-  modelSettingsChecks,
-  needed,
-  toolChoiceCheck,
-} from "../../core/kit.ts";
+import { assertTool, checkFields, type Checks, invalidOption, is, isRecord, needed, requestChecks } from "../../core/kit.ts";
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { cutText, quote } from "../../shared/texts.ts";
 import { isFunction, isText, isWithin } from "../../shared/errors/check-fields.ts";
@@ -86,8 +76,7 @@ const agentChecks: Checks<AgentOptions> = {
   tools: ["an array of tools and tool names", Array.isArray],
   handoffs: ["an array of agent names", is.texts[1]],
   provider: providerCheck,
-  modelSettings: modelSettingsChecks,
-  toolChoice: toolChoiceCheck,
+  ...requestChecks,
   history: is.fn,
 };
 

@@ -127,10 +127,7 @@ describe("a call that waits for approval in a nested run", () => {
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });
     const [, , answer] = inner.requests[1]?.messages ?? [];
     expect(answer).toMatchObject({
-      results: [
-        { outcome: "denied", result: { reason: "This call cannot request a decision." } },
-        { outcome: "completed" },
-      ],
+      results: [{ outcome: "denied", result: { reason: "This call cannot request a decision." } }, { outcome: "completed" }],
     });
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });

@@ -52,7 +52,7 @@ export interface Owner {
   readonly given: ToolCall | undefined;
 }
 
-/** What a wait is for. */
+/** The purpose of a wait. */
 export interface AskedFor<Answer> {
   readonly what: string;
   readonly facts: Json;
