@@ -57,7 +57,10 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
       instead: 'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
     },
   ],
-  [(value) => hasMethod(value, "_streamResponseChunks"), { received: "a LangChain model", instead: chat(anyModel) }],
+  [
+    (value) => hasMethod(value, "bindTools") || hasMethod(value, "_streamResponseChunks"),
+    { received: "a LangChain model", instead: chat(anyModel) },
+  ],
   [(value) => Array.isArray(value), { instead: "withFallback([first, second])" }],
   [
     (value) => isRecord(value) && ("client" in value || "model" in value) && !("stream" in value),
@@ -195,8 +198,6 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
     : undefined;
 }
 
-const settings: ReadonlySet<string> = new Set(["temperature", "topP", "seed", "stopSequences", "maxOutputTokens"]);
-
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
@@ -235,7 +236,10 @@ const replacements: readonly (readonly [words: string, ...replacements: readonly
   ],
   ["abortSignal", { nearest: "signal", instead: "signal: controller.signal" }],
   ["signal", { nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
-  ["top_p", setting("topP")],
+  ["temperature", setting("temperature")],
+  ["topP top_p", setting("topP")],
+  ["seed", setting("seed")],
+  ["stopSequences", setting("stopSequences")],
   [
     "maxTokens max_tokens",
     {
@@ -244,6 +248,7 @@ const replacements: readonly (readonly [words: string, ...replacements: readonly
     },
     { nearest: "maxOutputTokens" },
   ],
+  ["maxOutputTokens", setting("maxOutputTokens")],
   ["providerOptions", setting("extra")],
   ["settings", { nearest: "modelSettings" }],
   ["tool_choice", { nearest: "toolChoice" }],
@@ -294,8 +299,7 @@ const experimental = /^(?:experimental|unstable)_/;
 /** Returns what to write instead of a name from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
-  const row = replacements.find(([words]) => words.split(" ").includes(name));
-  const [, ...suited] = settings.has(name) ? [name, setting(name)] : (row ?? []);
+  const [, ...suited] = replacements.find(([words]) => words.split(" ").includes(name)) ?? [];
   const found = suited.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }

@@ -10,7 +10,7 @@ import { noUsage } from "../../shared/count-usage.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { toJson } from "../../shared/json.ts";
 import { costOf, type PricingPorts } from "../../shared/cost-of.ts";
-import { insideKey } from "../tools/inside-call.ts";
+import { insideOf } from "../tools/inside-call.ts";
 
 type OwnSpending = Pick<Answer, "usage" | "costUSD" | "knownCostUSD">;
 
@@ -30,7 +30,7 @@ interface RecorderPlace {
 }
 
 function runPlaceOf(at: Recorder): RecorderPlace {
-  return (at as unknown as { readonly [insideKey]: RecorderPlace })[insideKey];
+  return insideOf(at) as unknown as RecorderPlace;
 }
 
 /**

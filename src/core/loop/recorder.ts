@@ -135,19 +135,18 @@ export class StepRecorder {
 
   get wait(): CallRecorder["wait"] {
     this.#assertDurable("wait");
-    return (what, facts, options = {}) => this.#outside((durability) => durability.wait(this, { what, facts, options }));
+    return async (what, facts, options = {}) => this.#durability.wait(this, { what, facts, options });
   }
 
   get call(): CallRecorder["call"] {
     this.#assertDurable("call");
-    return (name, args) => this.#outside((durability) => durability.call(this, name, args));
+    return async (name, args) => this.#durability.call(this, name, args);
   }
 
-  /** Does what only a run that records its steps can do. */
-  async #outside<T>(work: (durability: CallDurability) => Promise<T>): Promise<T> {
+  get #durability(): CallDurability {
     const durability = durabilityOf(this.#run);
     if (durability === undefined) throw new Error(`Nothing can wait ${howToEnable}.`);
-    return work(durability);
+    return durability;
   }
 }
 

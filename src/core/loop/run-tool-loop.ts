@@ -271,7 +271,7 @@ function summarizeCalls({ phase, lastBatch, current }: State, { status, calls }:
 /** Returns the kind of the notice for a run that ended for this reason. */
 function noticeOf(kind: Ending["reason"]["kind"]): "max-iterations" | "tool-error-cap" | "stream-timeout" | undefined {
   if (kind === "max-iterations" || kind === "tool-error-cap") return kind;
-  return kind === "first-chunk" || kind.startsWith("stream-") ? "stream-timeout" : undefined;
+  return kind === "first-chunk" || kind === "stream-idle" || kind === "stream-too-long" ? "stream-timeout" : undefined;
 }
 
 /** Sends a run's end event, and returns its result. */

@@ -378,7 +378,7 @@ function approves({ name, approves: does }: Middleware): boolean {
 export function refuseNeeding({ durability, options, definitions }: Run): void {
   if (durability !== undefined || listMiddleware(options.middleware).some(approves)) return;
   const tool = definitions.find(needsApproval);
-  if (tool !== undefined) throw refuseOption(`tools.${tool.name}.needsApproval`, tool.needsApproval);
+  if (tool !== undefined) throw notEnabled(`tools.${tool.name}.needsApproval`, tool.needsApproval);
 }
 
 /**
@@ -436,14 +436,14 @@ export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
 }
 
 /** Returns the error for an option that needs code which the program's bundle does not contain. */
-function refuseOption(option: string, value: unknown): LoopError<"invalid-option"> {
+function notEnabled(option: string, value: unknown): LoopError<"invalid-option"> {
   return invalidOption(option, `omitted ${howToEnable}`, value);
 }
 
 /** The journal of a run whose steps are not recorded. */
 const unrecorded: Journal = {
   read: () => {
-    throw refuseOption("journal", unrecorded);
+    throw notEnabled("journal", unrecorded);
   },
   step: (_, body) => body(),
 };
@@ -451,7 +451,7 @@ const unrecorded: Journal = {
 function isKept({ journal, answers = {} }: SeamOptions): boolean {
   if (journal === undefined && Object.keys(answers).length === 0) return false;
   if (parts.durability !== undefined) return true;
-  throw journal === undefined ? refuseOption("answers", answers) : refuseOption("journal", journal);
+  throw journal === undefined ? notEnabled("answers", answers) : notEnabled("journal", journal);
 }
 
 /** Returns the journal that a run writes to. A nested run with a place in its outer run uses the outer run's journal. */

@@ -21,7 +21,7 @@ export function decideIfNeeded(given: Deciding, ask?: (tool: ToolDefinition) => 
   const decide = (): Promise<Outcome> => decideCall({ ...given, tool }, ask && (() => ask(tool)));
   const { earlier } = at;
   if (needsApproval(tool) || earlier?.wasAsked === true) return decide();
-  const recorded = earlier?.isRecorded(stepOf(at, tool));
+  const recorded = earlier?.isRecorded(stepOf(earlier, tool));
   return recorded === undefined ? next(call) : recorded.then((isDecided) => (isDecided ? decide() : next(call)));
 }
 
@@ -29,7 +29,7 @@ interface Asking extends Deciding {
   readonly tool: ToolDefinition;
 }
 
-function stepOf({ earlier }: CallRecorder, tool: ToolDefinition): string {
+function stepOf(earlier: CallRecorder["earlier"], tool: ToolDefinition): string {
   return earlier?.isChanged === true ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
 }
 
@@ -38,9 +38,10 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 /** Decides about a call. `ask` returns a policy's decision, which is recorded. By default, a person decides. */
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
-  const step = stepOf(at, tool);
+  const { earlier } = at;
+  const step = stepOf(earlier, tool);
   // An earlier execution ran this call without asking for approval, so approval is not requested now.
-  if (at.earlier?.isOver === true && (await at.earlier.isRecorded(step)) !== true) return next(call);
+  if (earlier?.isOver === true && (await earlier.isRecorded(step)) !== true) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
     return ask?.() ?? ({ kind: "ask" } as const);
