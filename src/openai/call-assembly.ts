@@ -40,6 +40,8 @@ class IndexedCall extends StreamedCall {
   readonly index: number | undefined;
   scan: ObjectScan = new ObjectScan();
   extra: unknown;
+  /** The latest arguments, as long as each fragment begins with the one before. */
+  #snapshot: string | undefined = "";
 
   constructor(calls: StreamedCalls, key: string, { index, id }: Pick<Fragment, "index" | "id">) {
     super(calls, key, { id });
@@ -60,6 +62,7 @@ class IndexedCall extends StreamedCall {
    * follow.
    */
   takeArguments(args: string): void {
+    if (args !== "" && this.#snapshot !== undefined) this.#snapshot = args.startsWith(this.#snapshot) ? args : undefined;
     if (this.hasSent || !mayBePrefix(this.text)) {
       this.scan.extend(args);
       return this.extend(args);
@@ -69,6 +72,11 @@ class IndexedCall extends StreamedCall {
     this.scan.extend(this.text);
     if (mayBePrefix(this.text)) this.announce();
     else this.send();
+  }
+
+  /** Repairs the arguments if each fragment contained all arguments so far (github.com/NousResearch/hermes-agent/pull/35718). */
+  takeSnapshot(): void {
+    if (!this.isWhole && isRecord(parseJson(this.#snapshot ?? ""))) this.complete(this.#snapshot ?? "");
   }
 }
 
@@ -293,7 +301,11 @@ export class CallAssembly {
   }
 
   #settleRest(end: (text: string) => EndedArguments): void {
-    for (const call of this.#calls.all.slice(this.#readyCalls)) if (!call.isReady) endCall(call, end(call.text));
+    for (const call of this.#calls.all.slice(this.#readyCalls)) {
+      if (call.isReady) continue;
+      call.takeSnapshot();
+      endCall(call, end(call.text));
+    }
     this.#readyCalls = this.size;
   }
 }

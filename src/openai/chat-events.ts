@@ -176,8 +176,10 @@ function wordOf({ finish_reason: word, finishReason: other }: UnknownRecord): st
 function readFinish(choice: UnknownRecord, { answer, calls }: Reading): void {
   const raw = wordOf(choice);
   if (raw === "") return;
-  if (isRecord(choice.error)) answer.fail(choice.error);
-  else calls.settle(isCut(answer.stop(raw)));
+  if (isRecord(choice.error)) return answer.fail(choice.error);
+  const reason = answer.stop(raw);
+  // Leaves the calls open after "stop", because Open WebUI sends it after each chunk (github.com/1jehuang/jcode/issues/1326).
+  if (reason !== "stop") calls.settle(isCut(reason));
 }
 
 /**

@@ -101,6 +101,24 @@ export const callRows: readonly Row[] = [
     pieces("0 a f", '0 - - {"n":1}', '0 x - {"n": 1}'),
     oneCall,
   ],
+  [
+    "all arguments so far in each fragment",
+    "NousResearch/hermes-agent#35718",
+    pieces('0 a f {"n"', '0 a f {"n":1', '0 a f {"n":1}'),
+    oneCall,
+  ],
+  [
+    "all arguments so far in each fragment of two calls without ids",
+    "vercel/ai#12052",
+    pieces("0 a f", '0 - - {"n"', '0 - - {"n":1}', "1 b g", '1 - - {"n"', '1 - - {"n":2}'),
+    bothCalls,
+  ],
+  [
+    "an object that repeats the beginning of the arguments",
+    "langchain-ai/langgraphjs#2697",
+    pieces('0 a f {"n":', '0 - - {"n":1}', "0 - - }"),
+    { calls: ['a f {"n":{"n":1}}'], end: "tool-calls" },
+  ],
   ["arguments that look complete in the middle", "@ai-sdk/openai-compatible 3.0.0", pieces("0 a f {}", '0 - - {"n":1}'), oneCall],
   [
     "a last fragment with null in each field",
@@ -142,6 +160,21 @@ export const callRows: readonly Row[] = [
       chunk({}, "tool_calls"),
     ],
     { ...thought, ...oneCall },
+  ],
+  [
+    'the finish reason "stop" after each chunk',
+    "1jehuang/jcode#1326",
+    [chunk({ content: "Hello." }), piece("0 a f"), piece('0 - - {"n"'), piece("0 - - :1}")].flatMap((each) => [
+      each,
+      chunk({}, "stop"),
+    ]),
+    { ...hello, ...oneCall },
+  ],
+  [
+    'the finish reason "stop" in the first chunk',
+    "open-webui/open-webui#23921",
+    [chunk({ content: "" }, "stop"), ...pieces("0 a f", '0 - - {"n":1}')],
+    oneCall,
   ],
   ['the finish reason "stop" after calls', "vllm-project/vllm#25054", [piece('0 a f {"n":1}'), chunk({}, "stop")], oneCall],
 ];
