@@ -113,14 +113,19 @@ function checkPage(path: string, page: readonly string[]): Checked {
 function listBorrowed(names: readonly SnippetNames[]): string {
   const declared = new Set(names.flatMap((snippet) => [...snippet.declared]));
   const borrowed = [...new Set(names.flatMap((snippet) => snippet.borrowed))].filter((name) => !declared.has(name));
-  return borrowed.length === 0 ? "" : ` They also declare ${borrowed.map((name) => `\`${name}\``).join(", ")}.`;
+  return borrowed.length === 0 ? "" : ` They also declare ${joinNames(borrowed)}.`;
+}
+
+function joinNames(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return [quoted.slice(0, -1).join(", "), ...quoted.slice(-1)].filter((part) => part !== "").join(" and ");
 }
 
 function checkPrograms(path: string, checked: Checked): Checked {
   const { lines, examples, names, problems } = checked;
   if (!isGuide.test(path) || examples.size === 0) return checked;
   const links = [...examples].map((example) => `[${posix.basename(example)}](${posix.relative(posix.dirname(path), example)})`);
-  const wanted = `Whole programs: ${links.join(", ")}.${listBorrowed(names)}`;
+  const wanted = `Full programs: ${links.join(", ")}.${listBorrowed(names)}`;
   const mark = lines.indexOf(programsMark);
   if (mark < 0) {
     const problem = `${path}: has no line for its programs; add ${programsMark}, and run \`npm run docs:sync\``;
@@ -128,7 +133,7 @@ function checkPrograms(path: string, checked: Checked): Checked {
   }
   if (lines[mark + 1] === wanted) return checked;
   const problem = `${path}:${mark + 2}: differs from the examples of the snippets; run \`npm run docs:sync\``;
-  const rest = lines.slice(lines[mark + 1]?.startsWith("Whole programs:") === true ? mark + 2 : mark + 1);
+  const rest = lines.slice(lines[mark + 1]?.startsWith("Full programs:") === true ? mark + 2 : mark + 1);
   return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], examples, names, problems: [...problems, problem] };
 }
 
