@@ -47,7 +47,7 @@ const options = { provider, tools: [askUser, render], messages, runId: "film-3" 
 const first = await runToolLoop({ ...options, journal: fileJournal("film-3.jsonl") });
 // `first.reason` is { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
 const [question, film] = first.reason.kind === "result-required" ? first.reason.calls : [];
-if (question === undefined || film === undefined) throw new Error("No call waits for a result.");
+if (question === undefined || film === undefined) throw new Error("No call is waiting for a result.");
 // #endregion run
 assert.equal(first.status, "suspended");
 assert.deepEqual(jobs, ["holiday film-3/i0/call/1/render"]);

@@ -18,8 +18,8 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
 
 function toMessage({ name, waitsFor, what = "", question }: WaitingCall): string {
   if (waitsFor === "approval") return `May "${name}" run?`;
-  if (waitsFor === "result") return question?.text ?? `"${name}" waits for a result.`;
-  return `${name === "" ? "The run" : `"${name}"`} waits for "${what}".`;
+  if (waitsFor === "result") return question?.text ?? `"${name}" is waiting for a result.`;
+  return `${name === "" ? "The run" : `"${name}"`} is waiting for "${what}".`;
 }
 
 const decisionSchema = {

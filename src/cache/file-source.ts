@@ -111,7 +111,7 @@ function toReadError(error: unknown, name: string): ReadError {
   const code = isRecord(error) && typeof error["code"] === "string" ? error["code"] : "unknown error";
   return code === "ENOENT" || code === "ENOTDIR"
     ? missing(name)
-    : new ReadError(`This cannot be read (${code}). Read another file.`);
+    : new ReadError(`This file cannot be read (${code}). Read another file.`);
 }
 
 /** Matches characters that must not be part of a name. On Windows, "\" separates folders, and ":" separates a file from its streams. */

@@ -80,7 +80,7 @@ describe("directoryStore with symbolic links", () => {
     await expect(access(join(root, "new"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("rejects a symbolic link instead of the directory", async () => {
+  it("rejects a symbolic link in place of the directory", async () => {
     const elsewhere = join(root, "elsewhere");
     const linked = join(root, "linked");
     await mkdir(elsewhere);

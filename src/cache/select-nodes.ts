@@ -135,7 +135,7 @@ function createBudget(): Charge {
   let left = maxSteps;
   return (steps) => {
     left -= steps;
-    if (left < 0) throw new WorkLimitError("The path needs too much work.");
+    if (left < 0) throw new WorkLimitError("The path takes too long to evaluate.");
   };
 }
 

@@ -69,7 +69,7 @@ function catchStrays(io: CliIO): readonly string[] {
     const place = trial === undefined ? `outside of trials${meanwhile}` : `after the end of the trial ${trial.id}`;
     const stray = `${toPlainError(error).message} (${place})`;
     strays.push(stray);
-    io.note(`An error was not caught: ${stray}`);
+    io.note(`Uncaught error: ${stray}`);
   });
   return strays;
 }

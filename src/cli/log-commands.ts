@@ -60,7 +60,7 @@ function noteSkipped({ name, reason }: SkippedFile, io: CliIO): void {
   io.note(`Skipped ${name}: ${reason.replace(/\.$/, "")}.`);
 }
 
-/** Writes the HTML page that shows the logs. Returns its path: `out`, a path beside the log, or runs.html in the logs' folder. */
+/** Writes the HTML page that shows the logs. Returns its path: `out`, a path next to the log, or runs.html in the logs' folder. */
 async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): Promise<string> {
   const texts: { name: string; text: string }[] = [];
   for (const log of found.logs) {

@@ -205,7 +205,7 @@ type Ask = <Output>(schema: StandardSchema<unknown, Output>, content: string, tr
 function createAsk({ provider, criterion, modelSettings, pricing, maxCostUSD = Number.POSITIVE_INFINITY }: JudgeOptions): Ask {
   let leftUSD = maxCostUSD;
   return async (schema, content, trial) => {
-    if (leftUSD <= 0) throw new JudgeError(`The judge has used its ${maxCostUSD} USD. Raise maxCostUSD.`, false);
+    if (leftUSD <= 0) throw new JudgeError(`The judge has spent its ${maxCostUSD} USD. Raise maxCostUSD.`, false);
     const asked = {
       provider,
       system: system(criterion),

@@ -177,12 +177,12 @@ export const anyValueKeywords: readonly Keyword[] = [
 
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
-  throw new TypeError(`the keyword "${keyword}" must have an array`);
+  throw new TypeError(`the keyword "${keyword}" must be an array`);
 }
 
 export function toEntries(argument: unknown, keyword: string): readonly (readonly [string, unknown])[] {
   if (isRecord(argument)) return Object.entries(argument);
-  throw new TypeError(`the keyword "${keyword}" must have an object`);
+  throw new TypeError(`the keyword "${keyword}" must be an object`);
 }
 
 function findAll(visit: Visit, schemas: readonly unknown[]): { findings: readonly Finding[]; fitting: number } {

@@ -107,10 +107,10 @@ function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwne
 /** Throws for a message in another library's format, because its parts or calls would otherwise be dropped silently. */
 function refuseOtherFormat(item: FieldReader): void {
   const { parts, content } = item.fields;
-  if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");
+  if (Array.isArray(parts)) throw item.wrong("parts", "absent. For AI SDK messages, use fromUIMessages");
   const blocks = listOf(content).filter(isRecord);
   if (blocks.some(({ type }) => type === "tool_use" || type === "tool_result"))
-    throw item.wrong("content", "content of OpenAI. For messages of Anthropic, use fromAnthropicMessages");
+    throw item.wrong("content", "OpenAI content. For Anthropic messages, use fromAnthropicMessages");
 }
 
 function recognizeApi(items: readonly FieldReader[]): OpenAIMessagesApi {

@@ -26,7 +26,7 @@ function open(uid: number): readonly [result: unknown, closed: readonly number[]
   }
 }
 
-it("openOwnFile: on a file system without modes, opens only a file of the user", () => {
+it("openOwnFile: on a file system without modes, opens only the user's own file", () => {
   const own = process.geteuid?.() ?? 0;
   expect(open(own)).toEqual([7, []]);
   const refused = "it belongs to another user, and other users can read it. Use a file that you own";

@@ -167,7 +167,7 @@ function factsOf({ status, reason, text: answer, messages, usage, iterations, to
 
 async function checkEveryCut(bench: JournalBench): Promise<void> {
   const whole = await runCut(bench, scenarioOf(bench.runId, new Tally()), Number.POSITIVE_INFINITY);
-  check(whole !== undefined, "The run without a cut must end.");
+  check(whole !== undefined, "The uninterrupted run must end.");
   // Cuts the journal only after every third step, because each cut replays the run twice.
   for (let left = 1; ; left += 3) {
     const one = { ...bench, runId: `${bench.runId}-${left}` };
@@ -204,10 +204,10 @@ async function checkTwoExecutions(bench: JournalBench): Promise<void> {
   };
   const ends = await Promise.allSettled([run(), run()]);
   const statuses = ends.map((end) => (end.status === "fulfilled" ? end.value.status : toPlainError(end.reason).message));
-  check(statuses.includes("completed"), `One of two executions must complete, but they ended so: ${statuses.join(" / ")}`);
-  checkSame(tally.counts, { hold: 1 }, "How often the tool ran in two executions");
+  check(statuses.includes("completed"), `One of two executions must complete, but they ended as ${statuses.join(" / ")}`);
+  checkSame(tally.counts, { hold: 1 }, "The number of times the tool ran in two executions");
   checkSame((await run()).status, "completed", "The status of the later execution");
-  checkSame(tally.counts, { hold: 1 }, "How often the tool ran in all executions");
+  checkSame(tally.counts, { hold: 1 }, "The number of times the tool ran in all executions");
 }
 
 async function checkKilledCall(bench: JournalBench): Promise<void> {
@@ -228,7 +228,7 @@ async function checkKilledCall(bench: JournalBench): Promise<void> {
   const killed = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, signal: abort.signal }));
   checkSame(killed.reason.kind, "aborted", "The reason of the killed run");
   const later = await executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
-  checkSame(tally.counts, { work: 1 }, "How often the killed call ran");
+  checkSame(tally.counts, { work: 1 }, "The number of times the killed call ran");
   checkSame(later.reason, killed.reason, "The reason of the later execution");
 }
 
@@ -243,11 +243,11 @@ async function checkWaitingCall(bench: JournalBench): Promise<void> {
     middleware: [approve(() => ({ kind: "ask" }))],
   };
   const first = await executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
-  checkSame(tally.counts, {}, "How often the call ran before its approval");
+  checkSame(tally.counts, {}, "The number of times the call ran before its approval");
   const id = first.reason.kind === "approval-required" ? first.reason.calls[0]?.id : undefined;
   check(id !== undefined, `The run must wait for a decision, but it ended as ${first.status}.`);
   const answers = { [id]: { kind: "approve" as const } };
   const last = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, answers }));
   checkSame(last.status, "completed", "The status of the run after the decision");
-  checkSame(tally.counts, { "book 1": 1 }, "How often the approved call ran");
+  checkSame(tally.counts, { "book 1": 1 }, "The number of times the approved call ran");
 }

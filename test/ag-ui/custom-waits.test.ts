@@ -37,7 +37,7 @@ it.each(versions)("an AG-UI %s client receives a custom wait as an interrupt and
       id: "p/1:call_i0_0",
       toolCallId: "p/1:call_i0_0",
       reason: "input_required",
-      message: '"pay" waits for "permission".',
+      message: '"pay" is waiting for "permission".',
       responseSchema: { properties: { result: { required: ["kind", "amount"] } }, required: ["result"] },
       metadata: { kind: "answer", toolName: "pay", what: "permission", facts: { risk: "high" } },
     },
@@ -48,7 +48,7 @@ it.each(versions)("an AG-UI %s client receives a custom wait as an interrupt and
   }
   const payload = { result: { kind: "approve", amount: 7 } };
   await page.runAgent({ resume: [{ interruptId: id, status: "resolved", payload }] });
-  expect(page.pendingInterrupts).toMatchObject([{ reason: "external_result", message: '"pay" waits for "booking".' }]);
+  expect(page.pendingInterrupts).toMatchObject([{ reason: "external_result", message: '"pay" is waiting for "booking".' }]);
   expect(JSON.stringify(page.pendingInterrupts)).not.toContain("s3");
   for (const forged of [{ result: { kind: "approve" } }, { approved: true }])
     await (await resume(`p/1:${ids.webhook}`, forged)).text();
@@ -58,7 +58,7 @@ it.each(versions)("an AG-UI %s client receives a custom wait as an interrupt and
   const [model] = await reloadedInterrupts(server);
   expect(model).toMatchObject({
     reason: "input_required",
-    message: 'The run waits for "model".',
+    message: 'The run is waiting for "model".',
     metadata: { facts: { tokens: 9 } },
   });
   expect(model).not.toHaveProperty("toolCallId");

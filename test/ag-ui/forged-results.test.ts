@@ -63,7 +63,7 @@ it.each<{ name: string; call: string; body: object }>([
     call: ids.nestedFarm,
     body: resumeOf([ids.nestedPage, { result: 1 }], [ids.nestedFarm, { result: 1 }]),
   },
-])("a call that waits for a webhook rejects a forged result from an AG-UI client: $name", async ({ call, body }) => {
+])("a call waiting for a webhook rejects a forged result from an AG-UI client: $name", async ({ call, body }) => {
   const { server, ran, send } = await wait();
   const before = JSON.stringify([await server.host.status("film"), ran]);
   const response = await send(body);

@@ -235,8 +235,8 @@ describe("createAGUIMapper", () => {
     const reason = { kind: "result-required", calls } as unknown as { kind: "drained" };
     const waiting = { ...events.at(-1), status: "suspended", reason } as (typeof events)[number];
     const interrupts = [
-      { id: "r:c", reason: "client_tool_input", message: '"ask" waits for a result.', responseSchema: { type: "object" } },
-      { id: "r:d", reason: "external_result", message: '"render" waits for a result.' },
+      { id: "r:c", reason: "client_tool_input", message: '"ask" is waiting for a result.', responseSchema: { type: "object" } },
+      { id: "r:d", reason: "external_result", message: '"render" is waiting for a result.' },
     ];
     expect(toEvents(run === undefined ? [] : [run, waiting]).at(-1)).toMatchObject({
       outcome: { type: "interrupt", interrupts },

@@ -145,7 +145,7 @@ describe("fileSource", () => {
     for (const id of ["data/link", "data/folder/secret", "data/folder", "data/relative", "data/zero"]) {
       expect(await read({ id, action: "read" })).toBe(missing);
     }
-    expect(await read({ id: "data/loop", action: "read" })).toBe("failed: This cannot be read (ELOOP). Read another file.");
+    expect(await read({ id: "data/loop", action: "read" })).toBe("failed: This file cannot be read (ELOOP). Read another file.");
   });
 
   it("does not read files outside the root if a folder is replaced by a link during the call", async () => {

@@ -48,7 +48,7 @@ export const others = { name: "others", cases: [{ id: "a" }], run: () => "a".rep
   const { exitCode, out, notes } = await runProcess(folder, ["eval", "--markdown", "a.md"]);
   expect(exitCode).toBe(1);
   expect(out).toContain("others passed: 1 of 1 case passed");
-  expect(notes).toContain("An error was not caught: too late (after the end of the trial late/1)");
+  expect(notes).toContain("Uncaught error: too late (after the end of the trial late/1)");
   const report = JSON.parse(readFileSync(join(folder, ".turnwright/evals/strays/report.json"), "utf8")) as EvalReport;
   const found = report.cases.map(({ id, trials }) => [id, trials[0]?.status, trials[0]?.error]);
   const advice = "Await each promise, or handle its error.";

@@ -42,7 +42,7 @@ describe("findLogs", () => {
     );
   });
 
-  it("rejects a missing folder even with the option `areAwaited: true`", async () => {
+  it("rejects a missing folder even with the `areAwaited: true` option", async () => {
     const finding = findLogs(["runs"], { cwd: makeCliFolder(), areAwaited: true });
     await expect(finding).rejects.toThrow("There is no folder runs. Create it first, or pass the path to a log.");
   });

@@ -117,7 +117,7 @@ describe("compactMessages with random transcripts", () => {
     expect(summaries).toBeGreaterThan(40);
   });
 
-  it("keeps each call that waits for approval, and its result after the decision", async () => {
+  it("keeps each call waiting for approval, and its result after the decision", async () => {
     const scenes = fc.record({
       turns: fc.array(turn, { minLength: 1, maxLength: 6 }),
       waiting: fc.integer({ min: 1, max: 3 }),

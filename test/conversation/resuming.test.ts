@@ -15,7 +15,7 @@ describe("conversation.resume()", () => {
     return reason !== undefined && "calls" in reason ? (reason.calls[0]?.id ?? "") : "";
   };
 
-  it("continues a run that waits for an approval, and replaces the result of the waiting call", async () => {
+  it("continues a run waiting for an approval, and replaces the result of the waiting call", async () => {
     const { conversation, provider } = open([toolCall("pay"), text("Paid."), text("Bye.")]);
     expect((await conversation.send("Pay it.")).status).toBe("suspended");
     expect(show(await conversation.messages()).at(-1)).toBe("tool: pay awaiting-approval");

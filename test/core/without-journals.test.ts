@@ -42,7 +42,7 @@ const mine = (): Journal => ({ read: () => undefined, step: async (_, body) => b
 
 const later = expect.stringContaining("enableJournals");
 
-it("runToolLoop: refuses a tool that waits for an approval nobody can give, and names the function to call", async () => {
+it("runToolLoop: refuses a tool that needs an approval nobody can give, and names the function to call", async () => {
   const provider = createMockProvider([toolCall("pay", {}), text("Done.")]);
   const options = { provider, tools: [pay], messages };
   await expect(runToolLoop(options)).rejects.toMatchObject({

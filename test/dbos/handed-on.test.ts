@@ -149,7 +149,7 @@ describe("a durable host", () => {
     expect(counted).toBe(1);
   });
 
-  it("refuses or queues a message while a call waits", async () => {
+  it("refuses or queues a message while a call is waiting", async () => {
     await desk.start("waits", { message: "Pay." });
     for await (const { event } of (await desk.join("waits")) ?? []) void event;
     const refused = await desk.start("waits", { message: "Hello." });

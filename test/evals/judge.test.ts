@@ -64,7 +64,7 @@ describe("createJudge", () => {
     await judge.score("a");
     // The second judgement would cost more than is left, and is made, because its cost is only known afterwards.
     await judge.score("b");
-    await expect(judge.score("c")).rejects.toThrow("The judge has used its 0.3 USD. Raise maxCostUSD.");
+    await expect(judge.score("c")).rejects.toThrow("The judge has spent its 0.3 USD. Raise maxCostUSD.");
     expect(provider.calls).toBe(2);
   });
 

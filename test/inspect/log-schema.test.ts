@@ -101,7 +101,7 @@ describe("parseRunLog", () => {
       "an invalid run number",
       `${header}{"type":"run-start","at":1,"run":5,"runId":"r","provider":"p","model":"m"}\n`,
       2,
-      "has a wrong run number",
+      "has the wrong run number",
     ],
     [
       "an invalid call id",

@@ -166,7 +166,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([["may-have-run"]]);
   });
 
-  it('reports the status "running" while one call waits for approval and another call runs', async () => {
+  it('reports the status "running" while one call is waiting for approval and another call runs', async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const slow = tool("slow", async () => {

@@ -129,7 +129,7 @@ describe("options.answers for calls to changed tools", () => {
   });
 });
 
-describe("a call that waits for approval in the journal", () => {
+describe("a call waiting for approval in the journal", () => {
   const none: Partial<LoopOptions> = {};
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]

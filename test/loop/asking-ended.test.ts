@@ -19,7 +19,7 @@ function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<Loo
   return { ran, start };
 }
 
-describe("a call that waits for approval", () => {
+describe("a call waiting for approval", () => {
   it.for<[verb: string, end: (playing: Playing) => void, kind: string]>([
     ["stopped", ({ control }) => control.stop(), "stopped"],
     ["killed", ({ control }) => control.kill(), "killed"],

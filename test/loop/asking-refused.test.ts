@@ -89,7 +89,7 @@ describe("options.answers", () => {
     await refused(start({ answers: answers as NonNullable<LoopOptions["answers"]> }), "invalid-option");
   });
 
-  it("are rejected if they contain an unknown kind for a call that waits for approval", async () => {
+  it("are rejected if they contain an unknown kind for a call waiting for approval", async () => {
     const { start } = setUp();
     const answers = { call_i0_0: { kind: "yes" } };
     const details = await refused(start({ journal: await savedOf(start()), answers }), "invalid-decision");

@@ -5,7 +5,7 @@ import { both, savedOf, setUp } from "./asking-stage.ts";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, type Playing } from "./play.ts";
 
-describe("a call that waits for approval", () => {
+describe("a call waiting for approval", () => {
   it("suspends the run after the calls that need no decision have ended", async () => {
     const { ran, start } = setUp();
     const playing = start();

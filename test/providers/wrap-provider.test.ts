@@ -36,7 +36,7 @@ it.for(Object.entries(wrappers))("%s reads a class instance's fields", ([, wrap]
   expect(wrap(new Own())).toMatchObject({ id: "a", model: "m", family: "m" });
 });
 
-it("wrapProvider: passes on the provider's capabilities and the wrapper's changes", async () => {
+it("wrapProvider: combines the provider's capabilities with the wrapper's changes", async () => {
   let requests = 0;
   const provider = createMockProvider([text("Hello.")], { compacts: true });
   const counted = wrapProvider(provider, {

@@ -40,7 +40,7 @@ const refused: readonly { name: string; call: string; parts: readonly object[] }
   },
 ];
 
-it.each(refused)("a call that waits for a webhook rejects a forged result from a chat UI: $name", async ({ call, parts }) => {
+it.each(refused)("a call waiting for a webhook rejects a forged result from a chat UI: $name", async ({ call, parts }) => {
   const { ran, run } = setUpFilm();
   const server = new ChatServer({ run, stream: { version: 7 } });
   await send(server, [user]);

@@ -224,7 +224,7 @@ describe("structuredOutput with a provider that supports schemas", () => {
     expect(output?.instructions).toEqual(instructions);
   });
 
-  it("sends instructions instead of the schema with the option `native: false`", async () => {
+  it("sends instructions instead of the schema with the `native: false` option", async () => {
     const provider = sending([said]);
     await go(provider, { middleware: [structuredOutput(schema, { native: false })] });
     expect(viewsOf(provider)).toEqual([[instructions, undefined]]);

@@ -110,7 +110,7 @@ function recall(traits: ProviderFacts, ask: () => Promise<Provider | undefined>)
       const provider = await ask();
       if (provider === undefined)
         throw new Error(
-          `prepareIteration chose the model "${traits.model}" before. Return the same provider when it is asked again.`,
+          `prepareIteration chose the model "${traits.model}" last time. Return the same provider when called again.`,
         );
       yield* provider.stream(request, call);
     },

@@ -81,7 +81,7 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
       if (continuation === 0 && isNew) invalid = 0;
       checked = undefined;
       const answer = await next(describeOutput(request, rules));
-      // Also validates an answer granted by `finalAnswer`, although the run ends after it in any case.
+      // Also validates an answer granted by `finalAnswer`, although the run ends after it either way.
       const text = answer.ends === undefined || isGranted ? finalTextOf(answer, at.state) : undefined;
       // Validates now rather than when the run ends, so that a user message arriving meanwhile still gets an answer.
       if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));

@@ -256,7 +256,7 @@ function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[])
   return (isPlain && outcome === undefined) || inner.some(({ result }) => result === undefined);
 }
 
-/** Stops reading at a step that is not recorded. `waiting` resolves if a waiting call holds back one that has not begun. */
+/** Stops reading at a step that is not recorded. `waiting` resolves if a call that has not begun is held back by a waiting call. */
 async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
   if (run.past?.isSettled === true) return;
   const never = (): never => {

@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** Recorded, like `requiresFollowUp`, because it determines whether a run continues, and a replay must decide the same way. */
+  /** True if repeated calls are expected. Recorded, like `requiresFollowUp`, so that a replay continues or ends in the same way. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }

@@ -151,7 +151,7 @@ function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
       ? run.error === undefined && "Status: the log does not contain the end of this run"
       : `Status: ${toCode(status)}`,
     reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
-    `Model: ${toCode(model)} of ${toCode(provider)}`,
+    `Model: ${toCode(model)} from ${toCode(provider)}`,
     hasDates && `Started: ${formatTime(startedAt)}`,
     hasDates && resumed !== "" && `Resumed: ${resumed}`,
     durationMs !== undefined && `Time: ${formatMs(durationMs)}`,
@@ -206,7 +206,7 @@ function writeCompaction(compaction: LoggedCompaction, place: MarkdownPlace): st
 
 function describeSummary({ provider = "", model, usage, costUSD }: LoggedCompaction): readonly Fact[] {
   return [
-    model !== undefined && `Model: ${toCode(model)} of ${toCode(provider)}`,
+    model !== undefined && `Model: ${toCode(model)} from ${toCode(provider)}`,
     usage && `Tokens: ${describeUsage(usage)}`,
     costUSD !== undefined && `Cost: ${formatUSD(costUSD)}`,
   ];
@@ -253,7 +253,7 @@ function describeAttempt({ attempt, provider, model, startedAt, discardedAt, err
   if (discardedAt === undefined) return false;
   const why = error === undefined ? "" : `: ${toCode(error.code)}, ${toCode(error.message)}`;
   const time = formatMs(discardedAt - startedAt);
-  return `Attempt ${attempt} with ${toCode(model)} of ${toCode(provider)} was discarded after ${time}${why}`;
+  return `Attempt ${attempt} with ${toCode(model)} from ${toCode(provider)} was discarded after ${time}${why}`;
 }
 
 function writeWait(wait: LoggedWait, { hasDates }: MarkdownPlace): string {

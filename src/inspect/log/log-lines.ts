@@ -92,7 +92,7 @@ function isLearnedLater(type: string, name: string): boolean {
 
 function learnRun(state: LogState, { runId, path, run }: LogLine): void {
   const ids = listOf(path).map(textOf);
-  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has a wrong run number");
+  if (findRun(state, runKey(textOf(runId), ids)).number !== run) throw new TypeError("has the wrong run number");
 }
 
 function learnRequest({ values }: LogState, run: KnownRun, { keep, replace, add }: LogLine): void {

@@ -243,7 +243,7 @@ class RunBuilder {
       Object.assign(known.run, { endedAt: undefined, status: undefined, reason: undefined, error: undefined });
       return this.#place(known, line);
     }
-    if (number !== this.#parts.length) throw new TypeError("has a wrong run number");
+    if (number !== this.#parts.length) throw new TypeError("has the wrong run number");
     const path = listOf(line["path"]).map(String);
     const facts = line as unknown as Partial<LoggedRun>;
     const run: RunDraft = {

@@ -85,7 +85,7 @@ interface Checking {
 }
 
 interface Checked {
-  /** The checks' records. Resolves after their step. */
+  /** The checks' records. Resolves once the checks' journal step is recorded. */
   readonly records: Promise<readonly GuardrailRecord[]>;
   /**
    * The records of this check. Resolves while the journal step is still running, because the request may need the records before the step

@@ -11,7 +11,7 @@ describe("toMarkdown", () => {
 
       - Status: \`error\`
       - Reason: \`provider-error\`, \`e\`
-      - Model: \`m\` of \`p\`
+      - Model: \`m\` from \`p\`
       - Started: 1970-01-01 00:16:40 UTC
       - Time: 1 min 5 s
       - Iterations: 2
@@ -26,7 +26,7 @@ describe("toMarkdown", () => {
       - Ended: \`tool-calls\`
       - Tokens: 10 in, 5 out
       - Cost: $0.5000
-      - Attempt 0 with \`n\` of \`n\` was discarded after 500 ms: \`overloaded\`, \`e\`
+      - Attempt 0 with \`n\` from \`n\` was discarded after 500 ms: \`overloaded\`, \`e\`
       - Waited 1.00 s before the next attempt
 
       <details>
@@ -81,7 +81,7 @@ describe("toMarkdown", () => {
 
       > # Nested run \`n\`
       >
-      > - Model: \`n\` of \`n\`
+      > - Model: \`n\` from \`n\`
       > - Started: 1970-01-01 00:16:44 UTC
       > - Iterations: 1
       >

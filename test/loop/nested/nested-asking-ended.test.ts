@@ -57,7 +57,7 @@ const ends: readonly [verb: string, end: (playing: Playing) => void, kind: strin
   ["aborted", ({ abort }) => abort.abort(), "aborted"],
 ];
 
-describe.for([1, 2])("a call that waits for approval at nesting level %i", (levels) => {
+describe.for([1, 2])("a call waiting for approval at nesting level %i", (levels) => {
   it.for(ends)("never runs if the outer run is %s during another call", async ([, end, kind]) => {
     const stage = setUp(levels, () => never);
     const store = createDurableStore();

@@ -81,7 +81,7 @@ it("a FatalToolError inside an agent cancels the agent's waiting calls", async (
   expect([said, result.reason.kind, stage.ran]).toEqual([["accepted"], "stopped", ["look"]]);
 });
 
-describe("a resumed run with a call that waits for approval", () => {
+describe("a resumed run with a call waiting for approval", () => {
   it.for(["stop", "kill", "abort"] as const)(`never runs the outer run's waiting call after "%s"`, async (verb) => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [

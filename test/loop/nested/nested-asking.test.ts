@@ -53,7 +53,7 @@ function setUp(kind: Kind): Stage {
 const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
 
-describe("a call that waits for approval in a nested run", () => {
+describe("a call waiting for approval in a nested run", () => {
   it("suspends the outer run until a decision names the call's path", async () => {
     const { ran, inner, start } = setUp("agent tool");
     const first = start();

@@ -233,6 +233,6 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
 const runs = Number(process.env["WAITING"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("a random tree of nested runs that waits for approval follows decisions and control calls", { timeout: 600_000 }, async () => {
+it("a random tree of nested runs waiting for approval follows decisions and control calls", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, lives, check), { numRuns: runs, seed });
 });

@@ -29,7 +29,7 @@ const waiting = async ({ result }: Playing): Promise<unknown> => {
   return "calls" in reason ? [reason.kind, ...reason.calls.map(({ id, waitsFor }) => [id, waitsFor])] : reason.kind;
 };
 
-describe("a call that waits for an approval and then for its result", () => {
+describe("a call waiting for an approval and then for its result", () => {
   const edit: Decisions = { call_i0_0: { kind: "modify", args: { amount: 90 } } };
   const paid: Decisions = { "call_i0_0#2": { kind: "result", result: "paid" } };
 
@@ -65,7 +65,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it('a run with calls that wait for an approval and for a result ends as "approval-required"', async () => {
+it('a run with calls waiting for an approval and for a result ends as "approval-required"', async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [tool("job", () => (ran.push("job"), defer())), tool("pay", () => void ran.push("pay"), { needsApproval: true })];
@@ -84,7 +84,7 @@ it('a run with calls that wait for an approval and for a result ends as "approva
   expect(ran).toEqual(["job", "pay"]);
 });
 
-describe("a nested run with a call that waits for its result", () => {
+describe("a nested run with a call waiting for its result", () => {
   const nested = (levels: number): { readonly ran: string[]; start(more: Partial<LoopOptions>): Playing } => {
     const ran: string[] = [];
     let inside: Tool = tool("job", (_, { callId }) => (ran.push(callId), defer()));

@@ -34,7 +34,7 @@ const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error
 const approvalAdvice =
   'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
-describe("options.answers while a call waits for a result", () => {
+describe("options.answers while a call is waiting for a result", () => {
   it.for<[what: string, answers: Decisions, code: string, message: string]>([
     [
       "an approval",
@@ -117,7 +117,7 @@ describe("options.answers while a call waits for a result", () => {
   });
 });
 
-it("options.answers are rejected if they contain a result for a call that waits for an approval", async () => {
+it("options.answers are rejected if they contain a result for a call waiting for an approval", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const answers: Decisions = { call_i0_0: { kind: "result", result: 1 } };
