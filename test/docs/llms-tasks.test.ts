@@ -27,7 +27,7 @@ it("llms.txt: names every entry point in a task, and only entry points that exis
 
 it.for(["llms.txt", "skills/turnwright/SKILL.md"])("%s: each name listed for an entry point is one of its exports", (path) => {
   const pairs = Array.from(
-    readPage(path).matchAll(/`(\w+)(?:\([^`]*\))?` of\s+`(turnwright(?:\/[a-z-]+)?)`/g),
+    readPage(path).matchAll(/`(\w+)(?:\([^`]*\))?` from\s+`(turnwright(?:\/[a-z-]+)?)`/g),
     ([, name = "", specifier = ""]) => ({ name, specifier }),
   );
   expect(pairs.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ export function describeFinish(code: ProviderErrorCode, finish: string | undefin
       ? 'The finish reason "tool-calls" came without calls or text.'
       : "The model reached its length limit without any output.";
   if (finish === "stop")
-    return 'The stream has tool calls, but ended with the finish reason "stop". The provider must use "tool-calls" instead.';
+    return 'The stream has tool calls, but its finish reason is "stop". The provider must use "tool-calls" instead.';
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
   return `The model stopped for the unknown reason ${word}. Map it with the adapter's option "finishReasons": { ${word}: "stop" }.`;
