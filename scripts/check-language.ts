@@ -28,6 +28,14 @@ const phrases: readonly Phrase[] = [
   { pattern: /\bstrangers?\b/i, why: 'say who: "other people", "untrusted callers"' },
   { pattern: /\b(is|are|was|were) told that\b/i, why: 'write "reads that" for a model, "gets" or "is called with" for code' },
   { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
+  { pattern: /\bby (itself|themselves)\b/i, why: 'write "on its own" or "automatically"' },
+  { pattern: /\bbeside\b/i, why: 'write "next to" for a place, "besides" for an addition, "while" for a time' },
+  { pattern: /, also (if|when|after|from|through|those|without)\b/, why: 'write "even if", "including those"' },
+  { pattern: /\bin any case\b/i, why: 'write "either way" or "regardless"' },
+  { pattern: /\bwhile (a|the|its) (run|model|worker) works\b/i, why: 'write "is running", "is working" or "during the run"' },
+  { pattern: /\bcalls? of (an unknown|another|a hidden) tool\b/i, why: 'write "call to"' },
+  { pattern: /` of `turnwright/, why: 'write "from"' },
+  { pattern: /\bthe (option|event|trait) `[^`]+`(?!,? (?:and|or) `)/i, why: "name the thing first: the `x` option" },
 ];
 
 /** For strings and headings only, because in other text these words may be right. */

@@ -52,7 +52,7 @@ function exportProblems(): readonly string[] {
   return [];
 }
 
-/** Matches an exact version, also after an alias such as `npm:name@`. */
+/** Matches an exact version, even after an alias such as `npm:name@`. */
 const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/;
 
 function pinProblems(): readonly string[] {

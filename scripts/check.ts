@@ -25,7 +25,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** The tests use all processors. Two other gates run beside them, because some of these wait. */
+/** The tests use all processors. Two other gates run at the same time, because some of these wait. */
 const lanes = 3;
 const reports = ".cache/tests";
 

@@ -46,7 +46,7 @@ const markPure: Plugin = {
   transform: (code) => ({ code: code.replace(loading, "/* @__PURE__ */ "), map: null }),
 };
 
-/** Only names the exports of the entry `turnwright`, because a bundle includes all code that is beside the names. */
+/** Only names the exports of the entry `turnwright`, because a bundle includes all code next to the names. */
 const facade = "\0facade";
 
 /**

@@ -9,7 +9,7 @@ import { reportProblems } from "./report-problems.ts";
 
 const removePrograms = await preparePrograms();
 
-/** An example that takes seconds on a quiet machine may take minutes beside other gates. */
+/** An example that takes seconds on a quiet machine may take minutes while other gates run. */
 const timeoutMs = 300_000;
 
 function findExamples(): readonly string[] {

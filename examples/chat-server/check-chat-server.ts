@@ -60,7 +60,7 @@ async function checkConversations(tools: readonly Tool[]): Promise<void> {
   // The request for the second question contained the whole transcript of the first question.
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user", "assistant", "tool", "assistant", "user"]);
   chat.close();
-  console.log("✓ a conversation goes on where it was, beside others");
+  console.log("✓ a conversation continues where it was, while others run");
 }
 
 async function checkInterrupt(tools: readonly Tool[]): Promise<void> {

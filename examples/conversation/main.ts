@@ -68,7 +68,7 @@ async function checkTwoProcesses(folder: string): Promise<void> {
     child.kill("SIGKILL");
   }
   assert.equal(await end, "SIGKILL");
-  console.log("✓ a second run is refused while the first one is live, also in another process");
+  console.log("✓ a second run is refused while the first one is live, even in another process");
 
   const { text: answer } = await conversation.resume();
   assert.equal(answer, "Yes, it snows in Oslo.");

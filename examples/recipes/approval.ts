@@ -8,7 +8,7 @@ const refund = defineTool({
   description: "Refunds an order in EUR",
   inputSchema: z.object({ orderId: z.string(), amount: z.number().positive() }),
   needsApproval: ({ amount }) => amount > 50,
-  // Services that take this key charge once, also if a crash makes the call uncertain.
+  // Services that take this key charge once, even if a crash makes the call uncertain.
   execute: ({ orderId, amount }, { idempotencyKey }) => ({ refunded: amount, orderId, idempotencyKey }),
 });
 

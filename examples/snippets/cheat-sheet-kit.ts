@@ -73,7 +73,7 @@ interface ProviderPort {
   id: string;
   model: string;
   family?: string;
-  searchesTools?: boolean; // true: the service finds tools with `deferred` by itself
+  searchesTools?: boolean; // true: the service finds tools with `deferred` on its own
   structuresOutput?: boolean; // true: requests may have `output`, the schema of the answer, instead of instructions in `system`
   compacts?: boolean; // the service can write summaries itself, from `compactAt` tokens on
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
@@ -193,7 +193,7 @@ interface ToolSearchEntry {
   withToolSearch(
     source: ToolRegistry | readonly Tool[],
     options?: {
-      defer?: true | ((definition: ToolDefinition) => boolean); // default: the trait `deferred`
+      defer?: true | ((definition: ToolDefinition) => boolean); // default: the `deferred` trait
       maxResults?: number; // 5; tools that one search loads
       maxTokens?: number; // 1,500; the size of find_tools with its list of names
     },

@@ -12,7 +12,7 @@ type ResourceClient = ArgumentOf<typeof mcp.resourceSource>;
 
 // #region mcp
 interface McpEntry {
-  // returns all tools of an MCP server, for the option `tools`; pass a connected client, and close the client yourself
+  // returns all tools of an MCP server, for the `tools` option; pass a connected client, and close the client yourself
   createMcpRegistry(options: {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
     prefix?: string; // prefix of each name, such as "github_"

@@ -183,7 +183,7 @@ function quota(counts: Counts, most: number): Middleware {
   const first = await runToolLoop(options); // suspended: the call waits, and other calls go on
   if (first.reason.kind !== "result-required") throw new Error("No call waits.");
   const [waiting] = first.reason.calls;
-  // Later, also in another process:
+  // Later, even in another process:
   const id = waiting?.id ?? "";
   const second = await runToolLoop({ ...options, answers: { [id]: { allowed: true } } });
   // #endregion wait

@@ -73,7 +73,7 @@ function quit(session: Session): void {
 
 function resume(session: Session): void {
   const { screen, file } = session.ports;
-  if (session.live !== undefined) return screen.print("A run works already.");
+  if (session.live !== undefined) return screen.print("A run is already in progress.");
   session.ended = file
     .load()
     .then((saved) => (saved === undefined ? screen.print("No run is suspended.") : goOn(session, saved)))
@@ -88,7 +88,7 @@ function goOn(session: Session, saved: SavedRun): void {
 
 function start(session: Session, messages: readonly Message[], saved?: SavedRun): void {
   const { ports } = session;
-  if (session.live !== undefined) return ports.screen.print("A run works already.");
+  if (session.live !== undefined) return ports.screen.print("A run is already in progress.");
   const control = createLoopControl();
   session.live = control;
   session.ended = runToEnd({ control, messages, saved }, ports)

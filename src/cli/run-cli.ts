@@ -26,7 +26,7 @@ ${templateLines}
     forms: ["inspect <log...> [-o page.html] [--no-open]", "inspect <log...> --live [--port 8080] [--no-open]"],
     text: `inspect writes a page that shows runs, and opens it. A log is a file written by runLog or
 fileJournal, or a folder with such files.
-  -o, --out <path>    the page. Default: beside the log
+  -o, --out <path>    the page. Default: next to the log
   --no-open           do not open a browser
   --live              serve the page on 127.0.0.1, and follow logs that grow or do not exist yet
   --port <number>     the port of the server. Default: a free one`,
@@ -35,7 +35,7 @@ fileJournal, or a folder with such files.
     forms: ["export <log> --format <format> [-o file]"],
     text: `export writes a log for another tool.
   -f, --format <name> chrome-trace (opens in Perfetto and speedscope) or markdown (a transcript)
-  -o, --out <path>    the file. Default: beside the log`,
+  -o, --out <path>    the file. Default: next to the log`,
   },
   rerun: {
     forms: ["rerun <log> --from i3 [--module agent.mjs] [--model name] [-o rerun.jsonl]"],
@@ -45,7 +45,7 @@ fileJournal, or a folder with such files.
   --model <name>      the model. If the module has no provider, the provider of the log is used,
                       with its SDK and the key in the environment
   --run <id>          the run, if the log has several
-  -o, --out <path>    the new log. Default: beside the first one`,
+  -o, --out <path>    the new log. Default: next to the first one`,
   },
   eval: {
     forms: [

@@ -39,7 +39,7 @@ function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** True for calls to tools of the run. Calls to tools that the service runs have the field `toolCall` instead. */
+/** True for calls to tools of the run. Calls to tools that the service runs have the `toolCall` field instead. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }

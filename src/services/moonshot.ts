@@ -38,7 +38,7 @@ export const moonshotRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "A description or title stands beside a `$ref` or in its target, not in both.",
+    rule: "A description or title stands next to a `$ref` or in its target, not in both.",
     source: "github.com/MoonshotAI/kimi-cli#1903",
     refuses: ({ tools }) =>
       firstOf(tools, ({ schema }) =>

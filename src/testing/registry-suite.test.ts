@@ -108,7 +108,7 @@ describe("registrySuite", () => {
       {
         "returns the result of a tool": 'The tool "echo" must return {"text":"Grüße"}, but returned {"output":{"text":"Grüße"}}.',
         "keeps parallel calls apart": 'The tool "echo" must return {"text":"one"}, but returned {"output":{"text":"one"}}.',
-        "fails a call of an unknown tool": 'The tool "no_such_tool" does not exist, but executing it returned a result.',
+        "fails a call to an unknown tool": 'The tool "no_such_tool" does not exist, but executing it returned a result.',
       },
     ],
     [
@@ -157,7 +157,7 @@ describe("registrySuite", () => {
         executeTool: (name, args, context) =>
           Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]",
       }),
-      { "fails a call of an unknown tool": 'The tool "__proto__" does not exist, but executing it returned a result.' },
+      { "fails a call to an unknown tool": 'The tool "__proto__" does not exist, but executing it returned a result.' },
     ],
     [
       "accepts any arguments",

@@ -87,7 +87,7 @@ const checks: readonly (readonly [title: string, run: (bench: RegistryBench) => 
   ["returns the result of a tool", checkResult],
   ["keeps parallel calls apart", checkParallelCalls],
   ["fails a call if the tool fails", checkToolFailure],
-  ["fails a call of an unknown tool", checkUnknown],
+  ["fails a call to an unknown tool", checkUnknown],
   ["returns issues for invalid arguments", checkIssues],
   ["accepts valid arguments", checkFitting],
   ["passes the signal to the tool", checkSignal],

@@ -27,7 +27,7 @@ interface Data {
   readonly read: (args: object) => Promise<string>;
 }
 
-/** Creates a folder "data" with two files and a folder, beside a file "secret" that must not be read. */
+/** Creates a folder "data" with two files and a folder, next to a file "secret" that must not be read. */
 function createData(options: FileSourceOptions = {}): Data {
   const outside = makeFolder();
   const root = join(outside, "data");

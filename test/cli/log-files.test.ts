@@ -32,7 +32,7 @@ describe("findLogs", () => {
   it.for<readonly [what: string, isThere: boolean]>([
     ["does not exist yet", false],
     ["is still empty", true],
-  ])("accepts a file that %s only with the option `areAwaited: true`", async ([, isThere]) => {
+  ])("accepts a file that %s only with the `areAwaited: true` option", async ([, isThere]) => {
     const cwd = makeCliFolder();
     if (isThere) writeFileSync(join(cwd, "run.jsonl"), "");
     const { logs } = await findLogs(["run.jsonl"], { cwd, areAwaited: true });

@@ -272,7 +272,7 @@ function approve(policy: (name: string) => string, delay: Delay): Middleware {
   };
 }
 
-/** Checks the first request beside the stream. */
+/** Checks the first request alongside the stream. */
 function guardInput(delay: Delay): Middleware {
   return {
     name: "guard-input",
@@ -300,7 +300,7 @@ function noteIteration(): Middleware {
   };
 }
 
-/** Steps beside a call, in parallel. */
+/** Steps that run in parallel with a call. */
 function workBeside(delay: Delay): Middleware {
   return {
     name: "work-beside",

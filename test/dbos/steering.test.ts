@@ -54,7 +54,7 @@ function createGate(): {
 }
 
 interface Shape {
-  /** How many nested runs work at the same time. */
+  /** How many nested runs are in progress at the same time. */
   readonly agents: number;
   /** How many calls each nested run makes one after the other. */
   readonly naps: number;

@@ -25,7 +25,7 @@ function readShown(page: string): readonly Shown[] {
   });
 }
 
-/** Resolves to the standard output, also of a program that is killed. Of a test report, it has the titles only. */
+/** Resolves to the standard output, even of a program that is killed. Of a test report, it has the titles only. */
 function run({ program, words }: Shown, folder: string): Promise<string> {
   const parameters = ["--test-reporter=spec", "--import", programLoader(), resolve(program), ...words];
   return new Promise((settle) => {

@@ -86,7 +86,7 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 4,
     ran: 3,
   },
-  "calls of an unknown tool": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
+  "calls to an unknown tool": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that the gate blocks": { says: () => echo(), more: [gateTools(gate)], ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that are always denied, with limitIdenticalCalls": {
     says: () => echo(),

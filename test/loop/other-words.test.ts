@@ -69,7 +69,7 @@ it.for<[title: string, fields: object, problem: string]>([
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool suggests inputSchema or execute in the error for the field `%s`", ([, fields, problem]) => {
+])("defineTool suggests inputSchema or execute in the error for the `%s` field", ([, fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });

@@ -110,7 +110,7 @@ describe("an app with the packed package", () => {
       mkdirSync(join(app, dist), { recursive: true });
       const loadable = readdirSync(join(installed.folder, dist)).filter((file) => !file.endsWith("ts"));
       const built = loadable.map((file) => join(dist, file));
-      // Links take less time than copies. A link to the whole folder is not possible, because Node would look for peers beside the
+      // Links take less time than copies. A link to the whole folder is not possible, because Node would look for peers next to the
       // real folder.
       for (const path of ["node_modules/turnwright/package.json", "load.mjs", "load.cjs", ...built]) {
         linkSync(join(installed.folder, path), join(app, path));

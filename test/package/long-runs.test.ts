@@ -30,7 +30,7 @@ let measured: LongRuns;
 beforeAll(async () => {
   const [message] = await once(fork("bench/src/long-runs/measure.js"), "message");
   measured = message as LongRuns;
-  // The benchmark takes 20 seconds of processor time, which may be much longer beside the other gates.
+  // The benchmark takes 20 seconds of processor time, which may be much longer while other gates run.
 }, 600_000);
 
 function factsOf(name: string): Facts {

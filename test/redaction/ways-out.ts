@@ -48,7 +48,7 @@ const hi = createMockProvider(() => text("Hi."));
 
 const show = (value: unknown): string => JSON.stringify(value) ?? "";
 
-/** The text of everything that hangs on a value, also of fields that JSON omits. */
+/** The text of everything that hangs on a value, including fields that JSON omits. */
 const showAll = (value: unknown): string => show(value) + inspect(value, { depth: 12, showHidden: true, maxStringLength: null });
 
 function errorWith(said: string): Error {

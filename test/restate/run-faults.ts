@@ -15,7 +15,7 @@ import { readNotes } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 
 /**
- * Counts the safe calls: four calls of `look` in each trip, also in those that wait, because a call that waits holds back no other
+ * Counts the safe calls: four calls of `look` in each trip, including those that wait, because a waiting call holds back no other
  * call. One call of `book` in each third trip.
  */
 export function safeCallsOf(runs: number): number {

@@ -107,7 +107,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
   },
   "runs a call with empty arguments": { script: [calling("nothing", ""), mild], asked: 1, outcomes: ["nothing completed"] },
   "continues after a tool throws": { script: [calling("fail"), mild], asked: 1, outcomes: ["fail failed"] },
-  "continues after a call of an unknown tool with an invalid name": {
+  "continues after a call to an unknown tool with an invalid name": {
     script: [calling("get weather!"), mild],
     outcomes: ["get weather! unknown-tool"],
   },
@@ -121,7 +121,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     options: { middleware: [contextRestarts()] },
     asked: 1,
   },
-  "runs a call if the option `contextItems` is set": {
+  "runs a call if the `contextItems` option is set": {
     script: [calling("get_weather"), mild],
     options: { middleware: [contextRestarts({ items: ["It is noon."] })] },
     asked: 1,

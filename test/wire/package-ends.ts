@@ -61,7 +61,7 @@ export const packageEnds = (version: Version): { readonly [Api in "chat" | "resp
   messages: messages.ends,
   generate: {
     ...generate.ends,
-    continue: { none: "the package continues by itself" },
+    continue: { none: "the package continues on its own" },
     error: [
       { word: "OTHER", reads: "unknown", because: "the package reports one value for all failures" },
       ...["MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"],

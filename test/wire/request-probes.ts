@@ -11,7 +11,7 @@ import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from ".
 
 interface Given {
   readonly serverTool: object;
-  /** The value of the option `toolSearch`. Default true. */
+  /** The value of the `toolSearch` option. Default true. */
   readonly toolSearch?: string;
   readonly extra: { readonly [field: string]: string };
   /** The setting for structured output. Contains the text `probe`, so that a test can find the setting in the request. */
@@ -187,7 +187,7 @@ const withTools = { tools: [tool] };
 const formats: ProbeGroup = {
   title: "Structured output",
   about:
-    "The first row names the field of the request for the schema of [`structuredOutput`](guides/structured-answers.md#the-services-structured-output), with the option `structuredOutput: true`. The last row says when this is the default.",
+    "The first row names the field of the request for the schema of [`structuredOutput`](guides/structured-answers.md#the-services-structured-output), with the `structuredOutput: true` option. The last row says when this is the default.",
   probes: [
     { title: "The schema of the answer", find: (adapter) => formatOf(adapter, {}, {}) },
     {

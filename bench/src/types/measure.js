@@ -60,7 +60,7 @@ ${use}
 }
 
 /**
- * Returns the CPU time of one compilation in milliseconds. The shell reports it, also for compilers that start another process.
+ * Returns the CPU time of one compilation in milliseconds. The shell reports it, even for compilers that start another process.
  *
  * @param {string} program
  * @param {string} folder

@@ -57,7 +57,7 @@ export function defer(options: { readonly fromPage?: boolean | undefined } = {})
 }
 
 function refuseNested(): never {
-  throw new TypeError("it contains the value of defer(), which the tool must return by itself");
+  throw new TypeError("it contains the value of defer(), which the tool must return alone");
 }
 
 function toContentPart(part: unknown, index: number): ContentPart {

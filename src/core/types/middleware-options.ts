@@ -240,7 +240,7 @@ export interface ApprovalContext<Context = unknown> extends Omit<ApprovalView<Co
 
 interface Decider {
   /**
-   * The person who decided, such as the id of a user. The journal, the run log and the event `approval-decided` contain it; the model
+   * The person who decided, such as the id of a user. The journal, the run log and the `approval-decided` event contain it; the model
    * and pages do not receive it. Never take it from a page.
    */
   readonly by?: string | undefined;

@@ -206,8 +206,7 @@ describe("defer", () => {
     const { result } = play([toolCall("job"), text("Done.")], { tools: [nested] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
-      reason:
-        "The tool's result cannot be written as JSON: it contains the value of defer(), which the tool must return by itself.",
+      reason: "The tool's result cannot be written as JSON: it contains the value of defer(), which the tool must return alone.",
     });
   });
 

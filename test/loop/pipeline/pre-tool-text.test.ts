@@ -233,7 +233,7 @@ describe("preToolText with various values", () => {
       "quiet",
       ended,
     ],
-    // The list in the policy overrides the field `requiresFollowUp` of the tool.
+    // The list in the policy overrides the `requiresFollowUp` field of the tool.
     ["overrides requiresFollowUp: true on a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, endings, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { middleware: [preToolText(endings)] })).toBe(end);

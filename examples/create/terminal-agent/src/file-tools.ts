@@ -6,7 +6,7 @@ import { defineTool, type Tool } from "turnwright";
 import { z } from "zod";
 
 export function createFileTools(folder: string): readonly Tool[] {
-  /** The model chooses the path, so a path may lead anywhere, also through a symbolic link. */
+  /** The model chooses the path, so a path may lead anywhere, even through a symbolic link. */
   async function resolveInside(path: string): Promise<string> {
     const root = await realpath(folder);
     const found = await realpath(join(root, path)).catch(() => undefined);

@@ -1,4 +1,4 @@
-// A session at the terminal: each line is a question. A line that arrives while the model works steers it.
+// A session at the terminal: each line is a question. A line that arrives while the model is working steers it.
 
 import { createLoopControl, type Provider, type Tool } from "turnwright";
 import { createConversation, fileConversationStore } from "turnwright/conversation";
