@@ -3,7 +3,7 @@
 import { type Check, isRecord } from "../core/kit.ts";
 import type { LoopError, UserMessage } from "../core/index.ts";
 import { isFilled, refuseOption } from "../shared/errors/check-fields.ts";
-import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
+import { toUserMessage as copyUserMessage } from "../shared/transcript.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
 
 /** Returns the error for a value that is not a new message, with advice if the value looks like a message in another format. */

@@ -1,4 +1,4 @@
-import { checkMessages } from "../shared/check-messages.ts";
+import { checkMessages } from "../shared/transcript.ts";
 import {
   copyHistory,
   type FieldReader,

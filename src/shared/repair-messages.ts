@@ -1,5 +1,5 @@
 import type { Message, ToolCallPart, ToolMessage, ToolResultPart } from "../core/types/message.ts";
-import { assertMessage, checkMessages, invalid } from "./check-messages.ts";
+import { assertMessage, checkMessages, invalid } from "./transcript.ts";
 import { renderOutcome } from "./to-outcome.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { resolveTimeouts } from "../core/loop/limits.ts";
 import { sessionChecks } from "../core/loop/option-table.ts";
-import { executeToolCall } from "../core/loop/execute-tool-call.ts";
-import { createAdvice } from "../core/loop/prepare-call.ts";
-import { toEmittedPart } from "../core/loop/tool-context.ts";
+import { executeToolCall, createAdvice } from "../core/loop/execute-tool-call.ts";
+import { toEmittedPart } from "../core/loop/recorder.ts";
 import { startKey } from "../core/tools/inside-call.ts";
 import { CancelScope, checkFields, type Checks, type ContextOf, is, timeoutRules } from "../core/kit.ts";
 import type { EmittedPart } from "../core/types/loop-event.ts";

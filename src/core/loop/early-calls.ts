@@ -8,7 +8,7 @@ import { Activity } from "./activity.ts";
 import { callPlace } from "./journals.ts";
 import { none } from "./limits.ts";
 import { performCall, sendEnd, sendStart } from "./perform-call.ts";
-import { prepareCall } from "./prepare-call.ts";
+import { prepareCall } from "./execute-tool-call.ts";
 import type { Run } from "./run.ts";
 
 /**

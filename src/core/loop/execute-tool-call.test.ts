@@ -7,8 +7,7 @@ import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
 import { createToolContext } from "../../testing/run-tool.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { createToolRegistry } from "../tools/registry.ts";
-import { executeToolCall } from "./execute-tool-call.ts";
-import type { ToolCallPorts } from "./ports.ts";
+import { executeToolCall, type ToolCallPorts } from "./execute-tool-call.ts";
 
 const add = defineTool({
   name: "add",

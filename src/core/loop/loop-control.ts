@@ -1,6 +1,6 @@
 // Implements the control of a running loop. Several runs can use the same control, one after another.
 
-import { claims, type ControlClaim, type Requested } from "./ports.ts";
+import { claims, type ControlClaim, type Requested } from "./claims.ts";
 import type { LoopControl, StopRequest, ToolContext } from "../types/loop-options.ts";
 import type { UserMessage } from "../types/message.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
@@ -12,7 +12,7 @@ import type { CancelReason, CancelScope } from "../../shared/cancellation/cancel
 import { isOutsideResult, pageProblem, toRecordedResult } from "../../shared/to-outcome.ts";
 import type { OutsideResult } from "../types/middleware-options.ts";
 import type { ToolQuestion } from "../types/tool-outcome.ts";
-import { toUserMessage as copyMessage } from "../../shared/check-messages.ts";
+import { toUserMessage as copyMessage } from "../../shared/transcript.ts";
 import type { InboxMessage, State } from "../types/middleware.ts";
 
 type Request =

@@ -3,7 +3,7 @@
 import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
 import { findSpent } from "./meter.ts";
-import type { Requested } from "./ports.ts";
+import type { Requested } from "./claims.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
 import type { Answer, Ending, Hooks, Look, Outcome, State } from "../types/middleware.ts";

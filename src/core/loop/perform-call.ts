@@ -5,23 +5,25 @@ import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { detectContextRestart } from "./context-restart.ts";
 import { restartedResult } from "../../shared/transcript.ts";
-import { executeToolCall, refuseChanged } from "./execute-tool-call.ts";
-import { refuseBlocked, validateCall } from "./prepare-call.ts";
-import type { ReadyCall, ToolCallPorts } from "./ports.ts";
+import {
+  executeToolCall,
+  refuseChanged,
+  refuseBlocked,
+  validateCall,
+  type ReadyCall,
+  type ToolCallPorts,
+} from "./execute-tool-call.ts";
 import { renderOutcome, toPreliminary } from "../../shared/to-outcome.ts";
 import { findTool } from "../tools/registry.ts";
 import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
-import { HookRecorder } from "./recorder.ts";
+import { HookRecorder, CallContext } from "./recorder.ts";
 import { isBarring } from "./seam.ts";
-import { isCurrent } from "./read-tools.ts";
-import { durabilityOf, type GivenCall } from "./durability/durability.ts";
-import type { Activity } from "./activity.ts";
-import type { Run } from "./run.ts";
+import { isCurrent, type Run } from "./run.ts";
+import { durabilityOf, type GivenCall, type Activity } from "./activity.ts";
 import type { Next, NextCall, Outcome } from "../types/middleware.ts";
-import { CallContext } from "./tool-context.ts";
 
 /** Runs one call. Rejects only if the journal fails. A waiting call stays pending: see `Activity.settle`. */
 export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {

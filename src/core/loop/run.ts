@@ -13,22 +13,20 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import { CancelScope, signalOf } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer, systemClock } from "../../shared/signals.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
-import { claimRun } from "./claims.ts";
+import { claimRun, type ControlClaim } from "./claims.ts";
 import { type EventReader, LoopEventSink } from "./emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "./limits.ts";
 import type { Level } from "../tools/inside-call.ts";
 import { findOuterLevel, Meter, type SharedLimits } from "./meter.ts";
-import type { Advice, ControlClaim } from "./ports.ts";
-import { createAdvice } from "./prepare-call.ts";
-import { checkMessages } from "../../shared/check-messages.ts";
-import { byName, collectTools } from "../tools/registry.ts";
+import { type Advice, createAdvice } from "./execute-tool-call.ts";
+import { checkMessages } from "../../shared/transcript.ts";
+import { byName, collectTools, findTool, isSameTool } from "../tools/registry.ts";
 import { type Deciding, needsApproval } from "../middleware/needs-approval.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
 import { isForced } from "../../shared/forced-choice.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
-import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
-import { HookWatch } from "./hook-watch.ts";
+import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks, HookWatch, HookError } from "./hooks.ts";
 import type { FirstRecord } from "./journals.ts";
 import type { AskedEnd, NewEnd, Past, Recording } from "./past.ts";
 import type {
@@ -471,4 +469,24 @@ function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedL
   const depth = outer.depth + 1;
   if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
   return { depth, maxDepth };
+}
+
+/** Reads the registry's tools before a request. */
+export function readTools(run: Run): readonly ToolDefinition[] {
+  try {
+    const definitions = run.registry.definitions();
+    if (definitions === run.definitions) return definitions;
+    run.definitions = definitions;
+    run.registered = byName(definitions);
+    refuseNeeding(run);
+    return definitions;
+  } catch (error) {
+    throw new HookError("tools.definitions", error);
+  }
+}
+
+/** True if the tool in the registry is still the one that was shown. */
+export function isCurrent({ registry }: Run, definition: ToolDefinition): boolean {
+  const now = findTool(registry, definition.name);
+  return now !== undefined && isSameTool(now, definition);
 }

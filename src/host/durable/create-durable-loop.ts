@@ -1,7 +1,7 @@
 import { type Json, LoopError, type LoopOptions, type UserMessage } from "../../core/index.ts";
 import { checkFields, type Checks, invalidOption, is, needed, refuseLoopOptions } from "../../core/kit.ts";
 import type { StopRequest } from "../../core/types/loop-options.ts";
-import { checkMessages } from "../../shared/check-messages.ts";
+import { checkMessages } from "../../shared/transcript.ts";
 import { isFilled } from "../../shared/errors/check-fields.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { readJournalRun, toInspection } from "../../journal/inspect/inspect-journal.ts";

@@ -1,5 +1,5 @@
 import { checkFields, type Checks, is, needed, refuseLoopOptions } from "../../core/kit.ts";
-import { checkMessages } from "../../shared/check-messages.ts";
+import { checkMessages } from "../../shared/transcript.ts";
 import { repairMessages } from "../../shared/repair-messages.ts";
 import type { Json, Message } from "../../core/index.ts";
 import { type Handover, noHandover, withHandover } from "../../conversation/handover.ts";

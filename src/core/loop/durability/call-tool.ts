@@ -2,10 +2,9 @@
 
 import type { Json } from "../../types/common.ts";
 import { digest, stableJson, toJson } from "../../../shared/json.ts";
-import { Activity, Parked } from "../activity.ts";
+import { Activity, Parked, type Owner } from "../activity.ts";
 import { endOfCall } from "../next-step.ts";
 import { activityOf, StepError, uniqueName } from "../recorder.ts";
-import type { Owner } from "./durability.ts";
 
 export async function callTool(by: Owner, name: string, args: Json): Promise<Json> {
   const activity = activityOf(by);

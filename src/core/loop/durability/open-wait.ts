@@ -4,10 +4,9 @@ import type { WaitOptions } from "../../types/wait.ts";
 import { convertSchema } from "../../../shared/argument-schema.ts";
 import { edges } from "../../../shared/edges.ts";
 import { toShown } from "../../tools/registry.ts";
-import { type Activity, Parked } from "../activity.ts";
+import { type Activity, Parked, type AskedFor, type OpenedWait, type Owner, pastOf } from "../activity.ts";
 import { isReplay, waitKey } from "../journals.ts";
 import { activityOf, toolOf } from "../recorder.ts";
-import { type AskedFor, type OpenedWait, type Owner, pastOf } from "./durability.ts";
 
 /** Waits for an answer on behalf of a hook or a tool. Throws in a run that cannot wait. */
 export function waitAs<Answer>(by: Owner, { what, facts, options }: AskedFor<Answer>): Promise<Answer | null> {

@@ -9,7 +9,7 @@ import { isSameJson } from "../../../shared/json.ts";
 import { concludeOutside, wasDispatched } from "../../../shared/to-outcome.ts";
 import { isDurable } from "../../tools/inside-call.ts";
 import { findTool } from "../../tools/registry.ts";
-import type { Activity } from "../activity.ts";
+import { type Activity, type GivenCall, pastOf } from "../activity.ts";
 import {
   addNested,
   admit,
@@ -26,7 +26,6 @@ import {
 import { executeToolCall } from "../execute-tool-call.ts";
 import type { Run } from "../run.ts";
 import { openWait } from "./open-wait.ts";
-import { type GivenCall, pastOf } from "./durability.ts";
 
 export interface Begun {
   readonly token: string;

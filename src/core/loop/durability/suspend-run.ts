@@ -3,7 +3,7 @@
 import type { Ending } from "../../types/middleware.ts";
 import type { AskedEnd, NewEnd } from "../past.ts";
 import type { Run } from "../run.ts";
-import { shut, takeLook } from "../take-look.ts";
+import { shut, takeLook } from "../run-tool-loop.ts";
 
 /**
  * Suspends a run whose calls are waiting, or whose nested run was drained. Nothing is recorded, because a later execution needs only the

@@ -1,7 +1,7 @@
 // Assigns outside answers to the calls that wait for them, and refuses invalid answers.
 
 import type { Json, Validation } from "../../types/common.ts";
-import { readIssues } from "../prepare-call.ts";
+import { readIssues } from "../execute-tool-call.ts";
 import { type CheckResult, findAnswerProblem, isNoAnswer, toRecordedAnswer } from "../../../shared/answer-problem.ts";
 import { askCaller } from "../../../shared/ask-caller.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";

@@ -2,7 +2,7 @@
 
 import { decideIfNeeded } from "../../middleware/decide-call.ts";
 import { callTool } from "../durability/call-tool.ts";
-import type { CallDurability } from "../durability/durability.ts";
+import type { CallDurability } from "../activity.ts";
 import { waitAs } from "../durability/open-wait.ts";
 import { record, recordFirst, recordRequestEnd, withShown } from "../durability/record-run.ts";
 import { recordCallEnd, runRecorded } from "../durability/recorded-call.ts";
