@@ -47,7 +47,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "While an older model thinks, `temperature` is 1 and `top_p` at least 0.95.",
+    rule: "While an older model is thinking, `temperature` is 1 and `top_p` at least 0.95.",
     source: "https://platform.claude.com/docs/en/build-with-claude/thinking",
     refuses: (request) => {
       const { temperature, top_p: topP } = request.body;
@@ -60,7 +60,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "`thinking.type` is one that the model takes.",
+    rule: "`thinking.type` is one that the model accepts.",
     source: "https://platform.claude.com/docs/en/build-with-claude/thinking",
     refuses: (request) => {
       const { type } = thinkingOf(request);
@@ -71,7 +71,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "While thinking is disabled or between tools, some models take an effort up to high.",
+    rule: "While thinking is disabled or between tools, some models accept an effort up to high.",
     source:
       "github.com/elgorro/aiquila#410, github.com/pydantic/pydantic-ai#7991, https://platform.claude.com/docs/en/build-with-claude/thinking",
     refuses: (request) => {
@@ -136,7 +136,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A system message in the list comes after a user message, and before an assistant message or at the end. Some models take none.",
+    rule: "A system message in the list comes after a user message, and before an assistant message or at the end. Some models accept none.",
     source: "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
     refuses: ({ items, model }) =>
       firstOf(items, ({ role, at }) => {
@@ -229,7 +229,7 @@ export const claudeGatewayRules: readonly Rule[] = [
       callsWithoutTools(request, "Requests which include `tool_use` or `tool_result` blocks must define tools"),
   },
   {
-    rule: "A text is not blank.",
+    rule: "Text is not blank.",
     source: "github.com/anthropics/claude-code#59812, github.com/vercel/ai#14618",
     of: "items",
     breaks: ({ parts }) => parts.some(({ type, text }) => type === "text" && show(text).trim() === ""),

@@ -25,7 +25,7 @@ export const bedrockRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A text is not blank.",
+    rule: "Text is not blank.",
     source: "github.com/OpenHands/OpenHands#5339, #5722",
     refuses: ({ items }) =>
       firstOf(items, ({ role, parts, at, fields }) => {
@@ -44,7 +44,7 @@ export const bedrockRules: readonly Rule[] = [
     says: "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
   },
   {
-    rule: "Two messages of the user or of the model do not follow each other.",
+    rule: "User and assistant messages alternate.",
     source: "github.com/langchain-ai/langchain-aws#130, github.com/Portkey-AI/gateway#748",
     breaks: ({ items }) =>
       items.some(({ role }, at) => (role === "user" || role === "assistant") && items[at + 1]?.role === role),
@@ -91,7 +91,7 @@ export const bedrockRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A message with a document has a text.",
+    rule: "A message with a document also has text.",
     source:
       "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html, github.com/archestra-ai/archestra#4220",
     of: "media",
@@ -114,7 +114,7 @@ export const bedrockMessagesRules: readonly Rule[] = [
     refuses: (request) => refuseLargeImages(request, 5),
   },
   {
-    rule: "Opus 4.6 and Sonnet 4.6 do not take `thinking.block_binding`.",
+    rule: "Opus 4.6 and Sonnet 4.6 do not accept `thinking.block_binding`.",
     source: "@earendil-works/pi-ai@1.6.0 dist/api/bedrock-converse-stream.js",
     breaks: ({ model, text }) => /(?:opus|sonnet)-4-6/.test(model) && text.includes('"block_binding"'),
     says: "thinking.adaptive.block_binding: Extra inputs are not permitted",

@@ -166,7 +166,7 @@ export const chatSchemaRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "A pattern in a tool schema is one of Python, without lookaround.",
+    rule: "A pattern in a tool schema is a Python regular expression without lookaround.",
     source: "github.com/BerriAI/litellm#40485, github.com/tombii/better-ccflare#357",
     code: "invalid_function_parameters",
     refuses: ({ tools }) => firstOf(tools, refusePatterns),
@@ -264,7 +264,7 @@ const messageFields: FieldsByRole = {
 /** The rules for services that, like OpenAI, refuse unknown fields. */
 export const chatFieldRules: readonly Rule[] = [
   {
-    rule: "A request has only fields that the API has.",
+    rule: "A request has only fields that the API defines.",
     source: "openai@6.49.0 resources/chat/completions/completions.d.ts",
     code: "unknown_parameter",
     refuses: ({ body }) => unknownField(body, chatFields, unknownParameter),

@@ -20,7 +20,7 @@ export const deepseekRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "Models before V4.1 take no images.",
+    rule: "Models before V4.1 do not accept images.",
     source: "github.com/yilewang/llm-for-zotero#143, github.com/langgenius/dify-official-plugins#3867",
     refuses: ({ model, media }) => {
       const [image] = media;
@@ -30,14 +30,14 @@ export const deepseekRules: readonly Rule[] = [
     },
   },
   {
-    rule: "While the model thinks, `tool_choice` is auto or none.",
+    rule: "While the model is thinking, `tool_choice` is auto or none.",
     source: "github.com/deepseek-ai/DeepSeek-V3#1376, github.com/BerriAI/litellm#37470",
     breaks: ({ model, body }) =>
       thinksAtDeepseek(model, body) && ![undefined, "auto", "none"].some((choice) => choice === body.tool_choice),
     says: "Thinking mode does not support this tool_choice",
   },
   {
-    rule: "While DeepSeek V4 thinks, every assistant message with calls has `reasoning_content`.",
+    rule: "While DeepSeek V4 is thinking, every assistant message with calls has `reasoning_content`.",
     source: "oai-compatible-copilot#215, AionUi#2746, @ai-sdk/deepseek@3.0.56",
     of: "items",
     breaks: ({ at, fields }, { model, body, calls }) =>
@@ -48,7 +48,7 @@ export const deepseekRules: readonly Rule[] = [
     says: "The reasoning_content in the thinking mode must be passed back to the API.",
   },
   {
-    rule: "The body has no half of a surrogate pair.",
+    rule: "The body has no lone surrogates.",
     source: "oai-compatible-copilot#206",
     refuses: ({ text }) =>
       when(hasHalfPair(text), "Failed to parse the request body as JSON: lone leading surrogate in hex escape"),

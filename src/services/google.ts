@@ -18,7 +18,7 @@ const asksAfter = "Please ensure that function call turn comes immediately after
 /** The rules of the Gemini API and Vertex AI. */
 export const googleRules: readonly Rule[] = [
   {
-    rule: "A request has only fields that the API has.",
+    rule: "A request has only fields that the API defines.",
     source: "@google/genai@2.32.0 dist/genai.d.ts, forgecode#3426",
     refuses: ({ body }) => {
       const say = (at: string) => (name: string) =>
@@ -42,7 +42,7 @@ export const googleRules: readonly Rule[] = [
     says: "Please use a valid role: user, model.",
   },
   {
-    rule: "A content has parts.",
+    rule: "A content entry has parts.",
     source: "github.com/vercel/ai#3775, dify#30566",
     of: "items",
     breaks: ({ parts }) => parts.length === 0,
@@ -216,7 +216,7 @@ export const googleRules: readonly Rule[] = [
     says: "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.",
   },
   {
-    rule: "A media type is one that Gemini takes.",
+    rule: "A media type is one that Gemini accepts.",
     source: "https://ai.google.dev/gemini-api/docs/file-input-methods, pollinations#4157",
     of: "media",
     breaks: ({ mediaType }) =>

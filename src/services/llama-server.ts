@@ -34,7 +34,7 @@ export const grammarRules: readonly Rule[] = [
 
 export const llamaServerRules: readonly Rule[] = [
   {
-    rule: "While the model thinks, the last message is not from the assistant.",
+    rule: "While the model is thinking, the last message is not from the assistant.",
     source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
     breaks: ({ items, body }) =>
       items[items.length - 1]?.role === "assistant" && recordAt(body, "chat_template_kwargs").enable_thinking !== false,

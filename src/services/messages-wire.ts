@@ -215,7 +215,7 @@ export const messagesContentRules: readonly Rule[] = [
     says: ({ at }) => `messages.${at}: The final block in an assistant message cannot be \`thinking\`.`,
   },
   {
-    rule: "The body has no half of a surrogate pair.",
+    rule: "The body has no lone surrogates.",
     source: "github.com/anthropics/claude-code#60394",
     refuses: ({ text }) =>
       when(hasHalfPair(text), "The request body is not valid JSON: no low surrogate in string: line 1 column 1 (char 0)"),
@@ -317,7 +317,7 @@ export const messagesToolRules: readonly Rule[] = [
 
 export const messagesFieldRules: readonly Rule[] = [
   {
-    rule: "A request has only fields that the API has.",
+    rule: "A request has only fields that the API defines.",
     source: "@anthropic-ai/sdk@1.11.0 resources/beta/messages/messages.d.ts",
     refuses: ({ body }) => unknownField(body, requestFields, (name) => `${name}: Extra inputs are not permitted`),
   },
@@ -334,7 +334,7 @@ export const messagesFieldRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "A call or result has only fields that the API has.",
+    rule: "A call or result has only fields that the API defines.",
     source: "github.com/anthropics/claude-code#4378",
     refuses: ({ calls, results }) =>
       firstOf(calls, ({ fields, path }) =>

@@ -66,7 +66,7 @@ export const moonshotRules: readonly Rule[] = [
     says: "Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
   },
   {
-    rule: "While a model before K3 thinks, calls cannot be forced. K3 takes `required`.",
+    rule: "While a model before K3 is thinking, calls cannot be forced. K3 accepts `required`.",
     source: "oh-my-pi#1077, sim#5716",
     refuses: ({ model, body: { tool_choice: choice, ...body } }) => {
       if (!thinksAtMoonshot(model, body) || choice === undefined || choice === "auto" || choice === "none") return undefined;
@@ -95,7 +95,7 @@ export const moonshotRules: readonly Rule[] = [
     },
   },
   {
-    rule: "While the model thinks, every assistant message with calls has `reasoning_content`.",
+    rule: "While the model is thinking, every assistant message with calls has `reasoning_content`.",
     source: "github.com/earendil-works/pi#8075",
     of: "items",
     breaks: ({ at, fields }, { model, body, calls }) =>

@@ -12,7 +12,7 @@ function reasonsUnlessTold(model: string, effort: unknown): boolean {
 /** The rules for OpenAI's models in Chat Completions. */
 export const openaiChatModelRules: readonly Rule[] = [
   {
-    rule: "A model that reasons takes only the default `temperature`.",
+    rule: "A reasoning model accepts only the default `temperature`.",
     source: "bolna#1019, uni-api#105",
     code: "unsupported_value",
     breaks: ({ model, body }) => reasonsUnlessTold(model, body.reasoning_effort) && (body.temperature ?? 1) !== 1,
@@ -20,7 +20,7 @@ export const openaiChatModelRules: readonly Rule[] = [
       `Unsupported value: 'temperature' does not support ${show(body.temperature)} with this model. Only the default (1) value is supported.`,
   },
   {
-    rule: "A model that reasons does not take `top_p`, and takes `max_completion_tokens` instead of `max_tokens`.",
+    rule: "A reasoning model does not accept `top_p`, and requires `max_completion_tokens` instead of `max_tokens`.",
     source: "bolna#1019, uni-api#105",
     code: "unsupported_parameter",
     refuses: ({ model, body }) => {
@@ -31,14 +31,14 @@ export const openaiChatModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "GPT-6 and models that always reason do not take `stop`.",
+    rule: "GPT-6 and models that always reason do not accept `stop`.",
     source: "bolna#1019",
     code: "unsupported_parameter",
     breaks: ({ model, body }) => body.stop !== undefined && /^(?:o\d|gpt-5(?:$|-(?!chat))|gpt-6)/.test(model),
     says: "Unsupported parameter: 'stop' is not supported with this model.",
   },
   {
-    rule: "From GPT-5.6 on, a model that reasons does not take function tools here. GPT-5.4 and 5.5 take them without an effort.",
+    rule: "From GPT-5.6 on, a reasoning model does not accept function tools here. GPT-5.4 and 5.5 accept them without an effort.",
     source: "openai-openapi#541, github.com/BerriAI/litellm#34569, genkit#6303",
     breaks: ({ model, body: { reasoning_effort: effort }, tools }) => {
       const neverNone = /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/.test(model);
@@ -55,7 +55,7 @@ export const openaiChatModelRules: readonly Rule[] = [
 /** The rules for OpenAI's models in the Responses API. */
 export const openaiResponsesModelRules: readonly Rule[] = [
   {
-    rule: "A model that reasons does not take `temperature` and `top_p`.",
+    rule: "A reasoning model does not accept `temperature` and `top_p`.",
     source: "bolna#1019, uni-api#105",
     code: "unsupported_parameter",
     refuses: ({ model, body }) => {

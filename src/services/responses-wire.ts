@@ -35,7 +35,7 @@ function nextOf({ items }: WireRequest, at: number): string {
 
 export const responsesWireRules: readonly Rule[] = [
   {
-    rule: "A request has only fields that the API has.",
+    rule: "A request has only fields that the API defines.",
     source: "openai@6.49.0 resources/responses/responses.d.ts",
     code: "unknown_parameter",
     refuses: ({ body }) => unknownField(body, responsesFields, unknownParameter),
@@ -150,7 +150,7 @@ export const responsesWireRules: readonly Rule[] = [
     refuses: ({ tools }) => firstOf(tools, refuseRoot),
   },
   {
-    rule: "A pattern in a tool schema is one of Python, without lookaround.",
+    rule: "A pattern in a tool schema is a Python regular expression without lookaround.",
     source: "github.com/BerriAI/litellm#40485, github.com/tombii/better-ccflare#357",
     code: "invalid_function_parameters",
     refuses: ({ tools }) => firstOf(tools, refusePatterns),

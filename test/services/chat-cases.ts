@@ -96,7 +96,7 @@ const rows: readonly Row[] = [
   ],
   [
     "openai-chat",
-    "A pattern in a tool schema is one",
+    "A pattern in a tool schema is a",
     withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })] }),
     withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\p{L}$` } } })] }),
   ],
@@ -136,7 +136,7 @@ const rows: readonly Row[] = [
     body([{ role: "user", content: [image(jpeg)] }]),
     body([{ role: "user", content: [image("Qk0AAA==")] }]),
   ],
-  ["openai-chat", "A request has only fields that the API has.", body([user], { seed: 1 }), body([user], { top_k: 1 })],
+  ["openai-chat", "A request has only fields that the API defines.", body([user], { seed: 1 }), body([user], { top_k: 1 })],
   [
     "openai-chat",
     "A message has only the fields",
@@ -145,20 +145,20 @@ const rows: readonly Row[] = [
   ],
   [
     "openai-chat",
-    "A model that reasons takes only the default",
+    "A reasoning model accepts only the default",
     body([user], { temperature: 1 }, "gpt-5"),
     body([user], { temperature: 0 }, "gpt-5"),
   ],
   [
     "openai-chat",
-    "A model that reasons does not take `top_p`, and",
+    "A reasoning model does not accept `top_p`, and",
     body([user], { max_completion_tokens: 9 }, "gpt-5"),
     body([user], { max_tokens: 9 }, "gpt-5"),
   ],
   ["openai-chat", "GPT-6 and models that always", body([user], { stop: ["a"] }), body([user], { stop: ["a"] }, "gpt-6-sol")],
   [
     "openai-chat",
-    "From GPT-5.6 on, a model",
+    "From GPT-5.6 on, a reasoning model",
     withTools({ reasoning_effort: "none" }, "gpt-5.6-sol"),
     withTools({ reasoning_effort: "low" }, "gpt-5.4"),
   ],
@@ -217,20 +217,20 @@ const rows: readonly Row[] = [
   ]),
   [
     "deepseek",
-    "Models before V4.1 take no images.",
+    "Models before V4.1 do not accept images.",
     body([{ role: "user", content: [image()] }], {}, "deepseek-v4-flash"),
     body([{ role: "user", content: [image()] }], {}, "deepseek-v4-pro"),
   ],
   [
     "deepseek",
-    "While the model thinks, `tool_choice`",
+    "While the model is thinking, `tool_choice`",
     withTools({ tool_choice: "required", thinking: { type: "disabled" } }, "deepseek-v4-pro"),
     withTools({ tool_choice: "required" }, "deepseek-v4-pro"),
   ],
-  ["deepseek", "While DeepSeek V4 thinks,", body(reasoned, {}, "deepseek-v4-pro"), body(answered, {}, "deepseek-v4-pro")],
+  ["deepseek", "While DeepSeek V4 is thinking,", body(reasoned, {}, "deepseek-v4-pro"), body(answered, {}, "deepseek-v4-pro")],
   [
     "deepseek",
-    "The body has no half of a",
+    "The body has no lone",
     body([{ role: "user", content: "\ud83d\ude00" }]),
     body([{ role: "user", content: "\ud83d" }]),
   ],
@@ -250,7 +250,7 @@ const rows: readonly Row[] = [
   ["moonshot", "The name of a tool begins with a letter.", withTools(), withTools({ tools: [tool("_look")] })],
   [
     "moonshot",
-    "While a model before K3 thinks,",
+    "While a model before K3 is thinking,",
     withTools({ tool_choice: "required" }, "kimi-k3"),
     withTools({ tool_choice: "required" }, "kimi-k2.7-code"),
   ],
@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
     body([user], { thinking: { type: "disabled" } }, "kimi-k2.7-code"),
   ],
   ["moonshot", "From K2.5 on,", body([user], { temperature: 1 }, "kimi-k3"), body([user], { temperature: 0 }, "kimi-k3")],
-  ["moonshot", "While the model thinks, every assistant", body(reasoned, {}, "kimi-k3"), body(answered, {}, "kimi-k3")],
+  ["moonshot", "While the model is thinking, every assistant", body(reasoned, {}, "kimi-k3"), body(answered, {}, "kimi-k3")],
   ["vllm", "`tool_choice` is only sent with tools.", withTools({ tool_choice: "auto" }), body([user], { tool_choice: "auto" })],
   ["vllm", "The list of tools is not empty.", withTools(), body([user], { tools: [] })],
   [
@@ -284,7 +284,7 @@ const rows: readonly Row[] = [
     withTools({ tools: [tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })] }),
   ]),
   ["llama-server", "The last two messages are not", body([user, assistant, user]), body([user, assistant, assistant])],
-  ["llama-server", "While the model thinks, the last", body([user]), body([user, assistant])],
+  ["llama-server", "While the model is thinking, the last", body([user]), body([user, assistant])],
   [
     "llama-server",
     "A content part is text,",
@@ -325,7 +325,7 @@ const rows: readonly Row[] = [
   ],
   [
     "openrouter",
-    "A text is not blank.",
+    "Text is not blank.",
     body([user], {}, "anthropic/claude-opus-5"),
     body([{ role: "user", content: [text(), text("")] }], {}, "anthropic/claude-opus-5"),
   ],
@@ -348,8 +348,8 @@ const rows: readonly Row[] = [
     body(answered, { tools: [tool()] }),
     body([user, asks(call()), user], { tools: [tool()] }),
   ],
-  ["bedrock", "A text is not blank.", body([user]), body([{ role: "user", content: " " }])],
-  ["bedrock", "Two messages of the user or of the model", body([user, assistant, user]), body([user, assistant, user, user])],
+  ["bedrock", "Text is not blank.", body([user]), body([{ role: "user", content: " " }])],
+  ["bedrock", "User and assistant messages alternate", body([user, assistant, user]), body([user, assistant, user, user])],
   ["bedrock", "The first message has the role user.", body([user]), body([assistant, user])],
   [
     "bedrock",

@@ -22,10 +22,10 @@ const config = (generationConfig: object): object => body([user], { generationCo
 const array = (rest: object): object => ({ type: "object", properties: { a: { type: "array", ...rest } } });
 
 const rows: readonly (readonly [rule: string, accepted: object, refused: object])[] = [
-  ["A request has only fields that the API has.", config({ seed: 1 }), config({ stop: ["a"] })],
+  ["A request has only fields that the API defines.", config({ seed: 1 }), config({ stop: ["a"] })],
   ["A request has contents.", body([user]), body([])],
   ["A role is user or model.", body([user]), body([{ role: "assistant", parts: [text()] }, user])],
-  ["A content has parts.", body([user]), body([{ role: "user", parts: [] }])],
+  ["A content entry has parts.", body([user]), body([{ role: "user", parts: [] }])],
   ["A part has one kind of data.", body([asks({ text: "", thoughtSignature: signature }), user]), body([answers(text(""))])],
   ["A function call comes directly after", body(answered), body([asks(call()), answers(response())])],
   ["Function responses come directly after", body(answered), body([user, model, answers(response())])],

@@ -39,7 +39,7 @@ const mark = { cache_control: { type: "ephemeral" } };
 type Row = readonly [kind: StrictServiceKind, rule: string, accepted: object, refused: object, headers?: RuleCase["headers"]];
 
 const rows: readonly Row[] = [
-  ["anthropic", "A request has only fields that the API has.", body([user]), body([user], { seed: 1 })],
+  ["anthropic", "A request has only fields that the API defines.", body([user]), body([user], { seed: 1 })],
   ["anthropic", "A message has a role and content,", body([user]), body([{ ...user, name: "a" }])],
   [
     "anthropic",
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
     body([user, asks(thought, text()), user]),
     body([user, asks(thought), user]),
   ],
-  ["anthropic", "The body has no half of a", body([answers(text("\ud83d\ude00"))]), body([answers(text("\ud83d"))])],
+  ["anthropic", "The body has no lone", body([answers(text("\ud83d\ude00"))]), body([answers(text("\ud83d"))])],
   ["anthropic", "A body has at most 32 MB.", body([user]), body([answers(text("a".repeat(32 * 1024 * 1024)))])],
   ["anthropic", "A request has at most 100,000", body([user]), body(many(100_001, () => ({ role: "user", content: "a" })))],
   [
@@ -196,13 +196,13 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "While an older model thinks,",
+    "While an older model is thinking,",
     body([user], { ...budget, temperature: 1 }),
     body([user], { ...budget, temperature: 0 }),
   ],
   [
     "anthropic",
-    "`thinking.type` is one that the model takes.",
+    "`thinking.type` is one that the model accepts.",
     body([user], { thinking: { type: "adaptive" } }, "claude-opus-5"),
     body([user], budget, "claude-opus-5"),
   ],
@@ -260,7 +260,7 @@ const rows: readonly Row[] = [
   ["bedrock", "An image has at most 5 MB", body([answers(image())]), body([answers(image(png() + "A".repeat(5 * 1024 * 1024)))])],
   [
     "bedrock",
-    "Opus 4.6 and Sonnet 4.6 do not take",
+    "Opus 4.6 and Sonnet 4.6 do not accept",
     body([user], { thinking: { type: "adaptive" } }),
     body([user], { thinking: { type: "adaptive", block_binding: {} } }),
     { "anthropic-beta": "thinking-binding-controls-2026-08-01" },

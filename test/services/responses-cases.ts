@@ -30,7 +30,7 @@ const withTools = (...tools: readonly object[]): object => body([user], { tools 
 const answered: readonly object[] = [user, call(), output()];
 
 const rows: readonly (readonly [rule: string, accepted: object, refused: object])[] = [
-  ["A request has only fields that the API has.", body([user]), body([user], { seed: 1 })],
+  ["A request has only fields that the API defines.", body([user]), body([user], { seed: 1 })],
   ["A request has at least one input item.", body([user]), body([])],
   ["Every call has an output.", body(answered), body([user, call(), user])],
   ["Every output comes after the call", body(answered), body([user, output(), call()])],
@@ -55,7 +55,7 @@ const rows: readonly (readonly [rule: string, accepted: object, refused: object]
   ["The name of a tool has 1 to 64", withTools(tool("a".repeat(64))), withTools(tool("a.b"))],
   ["The root of a tool schema has the type object", withTools(tool()), withTools(tool("look", { anyOf: [object] }))],
   [
-    "A pattern in a tool schema is one",
+    "A pattern in a tool schema is a",
     withTools(tool("look", { type: "object", properties: { a: { type: "string", pattern: String.raw`^\d$` } } })),
     withTools(tool("look", { type: "object", properties: { a: { type: "string", pattern: "^(?<n>a)$" } } })),
   ],
@@ -80,7 +80,7 @@ const rows: readonly (readonly [rule: string, accepted: object, refused: object]
     body([{ role: "user", content: [{ type: "image_url", image_url: "" }] }]),
   ],
   [
-    "A model that reasons does not take `temperature` and",
+    "A reasoning model does not accept `temperature` and",
     body([user], { temperature: 0 }, "gpt-4.1"),
     body([user], { temperature: 0 }),
   ],
