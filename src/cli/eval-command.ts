@@ -66,7 +66,7 @@ function catchStrays(io: CliIO): readonly string[] {
     const { trial, running } = findStray();
     if (trial?.fail(error) === true) return;
     const meanwhile = running.length === 0 ? "" : `, while these trials ran: ${running.join(", ")}`;
-    const place = trial === undefined ? `outside of trials${meanwhile}` : `after the end of the trial ${trial.id}`;
+    const place = trial === undefined ? `outside the trials${meanwhile}` : `after the end of the trial ${trial.id}`;
     const stray = `${toPlainError(error).message} (${place})`;
     strays.push(stray);
     io.note(`Uncaught error: ${stray}`);
@@ -272,7 +272,7 @@ interface Circumstances {
 /** Throws a CliError if the command must fail. In a comparison, cases that failed in the other version may fail again. */
 function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped, strays }: Circumstances): void {
   if (isStopped) throw new CliError("Stopped.");
-  if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside of trials: ${strays[0]}`);
+  if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside the trials: ${strays[0]}`);
   if (!isCompared) throwFor("failed", reports, ({ ok }) => !ok);
   throwFor(
     "had errors, or ended before all trials had run",

@@ -38,7 +38,7 @@ const checks: Checks<ConversationOptions> = {
 
 export function checkConversation(options: ConversationOptions<never>): void {
   if (isRecord(options) && typeof options.id === "string") checkId(options.id);
-  refuseLoopOptions(options, checks, (name) => `options: { ${name} }, because "options" are those of each run`);
+  refuseLoopOptions(options, checks, (name) => `options: { ${name} }, because "options" applies to each run`);
   checkFields("options", options, checks);
   checkRun(options.options, false);
 }

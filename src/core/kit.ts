@@ -1,6 +1,6 @@
 // The `turnwright/kit` entry point: for authors of middleware, providers, tool registries, journals and hosts.
 
-// For authors of middleware
+// For middleware authors
 export { CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
@@ -27,7 +27,7 @@ export type {
 } from "./types/middleware.ts";
 export type { DeliberateGate, ResultExtractor } from "./types/middleware-options.ts";
 
-// For authors of providers
+// For provider authors
 export { type Check, checkFields, type Checks, is, needed } from "../shared/errors/check-fields.ts";
 export { invalidOption } from "../shared/errors/loop-error.ts";
 export { readSdkStream, type EventReader } from "../shared/adapters/read-sdk-stream.ts";
@@ -47,7 +47,7 @@ export { memoize } from "../shared/promises.ts";
 export { toArgumentsObject } from "../shared/tool-arguments.ts";
 export type { AssistantPart, ProviderMetadataPart, ToolCallPart } from "./types/message.ts";
 
-// For authors of tools and tool registries
+// For tool and registry authors
 export { reportOf } from "./loop/nested/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
@@ -55,13 +55,13 @@ export { markSignal } from "./tools/tool-result.ts";
 export type { Plain, ToolSchema, Validation } from "./types/common.ts";
 export type { WaitingCall } from "./types/tool-outcome.ts";
 
-// For authors of journals
+// For journal authors
 export { wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./loop/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./loop/replay/lockstep.ts";
 export { readRecords } from "./records/read-run.ts";
 
-// For authors of hosts, which run many loops
+// For authors of hosts that run many loops
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
 export { limitRules, optionChecks, requestChecks, timeoutRules } from "./loop/option-table.ts";
 export { toReason, toWaitingCall, waitsOf } from "./loop/durability/waiting-calls.ts";

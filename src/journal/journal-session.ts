@@ -95,7 +95,7 @@ function readEscapes(name: string): string {
  */
 async function checkPlace(path: string, { file, place }: OpenFile): Promise<void> {
   if (await isAt(place, file)) return;
-  throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");
+  throw refused(path, "the file was moved or removed while the run was writing to it: restore the file, and repeat the call");
 }
 
 function refused(path: string, problem: string): LoopError<"journal-refused"> {

@@ -29,12 +29,12 @@ export const groqRules: readonly Rule[] = [
       ),
   },
   {
-    rule: "A request has only fields that Groq has.",
+    rule: "A request has only fields that Groq supports.",
     source: "github.com/fanenr/chatbot#21, groq-sdk@1.6.0",
     refuses: ({ body }) => unknownField(body, requestFields, (name) => `property '${name}' is unsupported`),
   },
   {
-    rule: "A message has only fields that Groq has, without `reasoning_content`.",
+    rule: "A message has only fields that Groq supports, without `reasoning_content`.",
     source: "github.com/janhq/jan#8136, github.com/NousResearch/hermes-agent#11089",
     refuses: (request) =>
       unknownItemField(

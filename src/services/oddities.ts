@@ -48,8 +48,8 @@ export const chatOddities: { readonly [Name in ChatOddity]: OddityFacts } = {
     rule: "The stream has comments, which keep the connection alive.",
     source: "https://openrouter.ai/docs/api/reference/streaming",
   },
-  "usage-in-choice": { rule: "Token counts stand in the choice.", source: "@earendil-works/pi-ai@1.6.0" },
-  "usage-in-x-groq": { rule: "Token counts stand in `x_groq`.", source: "groq-sdk@1.6.0" },
+  "usage-in-choice": { rule: "Token counts are in the choice.", source: "@earendil-works/pi-ai@1.6.0" },
+  "usage-in-x-groq": { rule: "Token counts are in `x_groq`.", source: "groq-sdk@1.6.0" },
   "two-reasoning-fields": { rule: "A chunk has two reasoning fields, one of them empty.", source: "localharness#142" },
 };
 

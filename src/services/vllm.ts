@@ -14,7 +14,7 @@ const partTypes = [
 
 export const vllmRules: readonly Rule[] = [
   {
-    rule: "A content part has a type that vLLM knows, which `file` is not.",
+    rule: "A content part has a type that vLLM knows, so not `file`.",
     source: "github.com/vllm-project/vllm entrypoints/chat_utils.py",
     refuses: (request) => unknownPart(request, partTypes, (type) => `Unknown part type: ${type}`),
   },

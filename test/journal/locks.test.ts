@@ -131,7 +131,7 @@ describe("fileJournal with two writers of one file", () => {
     });
     await expect(runToolLoop({ ...options, tools: [save] })).rejects.toMatchObject({
       code: "journal-refused",
-      message: expect.stringContaining("was moved or removed while the run was writing it"),
+      message: expect.stringContaining("was moved or removed while the run was writing to it"),
     });
     const kept = existsSync(other) ? readRecords(other).length : undefined;
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);

@@ -103,7 +103,7 @@ describe("options in the wrong place", () => {
     [
       "createConversation({ provider })",
       () => createConversation({ provider: createMockProvider([]) } as never),
-      'There is no option "provider". Write: options: { provider }, because "options" are those of each run',
+      'There is no option "provider". Write: options: { provider }, because "options" applies to each run',
     ],
     [
       "createRunHost({ tools })",

@@ -250,7 +250,7 @@ it("defineAgentTool: needs the context of the nested tools, unless prepare retur
   expect(calls.map(({ result }) => result)).toEqual([["Ada"]]);
 });
 
-it("createTeam: needs the contexts of all tools, and types the lead's calls", async () => {
+it("createTeam: requires the context that all tools need, and types the lead's calls", async () => {
   const team = createTeam({
     lead: { tools: [priceOf] },
     members: {
@@ -276,7 +276,7 @@ it("createTeam: needs the contexts of all tools, and types the lead's calls", as
   expect(uses).toHaveLength(3);
 });
 
-it("createHandoffs: needs the contexts of the system functions and of the tools", async () => {
+it("createHandoffs: requires the context that its system functions and tools need", async () => {
   const agents = createHandoffs({
     start: "first",
     agents: {

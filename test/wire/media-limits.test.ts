@@ -152,7 +152,7 @@ describe("files from a tool", () => {
     ["Ollama", "text, text", () => chat("llava", "http://127.0.0.1:11434/v1")],
     ["llama-server", "text, input_audio", () => chat("qwen", "http://127.0.0.1:8080/v1")],
     ["OpenAI", "file, input_audio", () => chat("gpt-4o")],
-  ])("at %s, are sent as %s (a PDF and a WAV file) or as text (a text file)", async ([, sent, make]) => {
+  ])("are sent to %s as %s (a PDF and a WAV file) or as text (a text file)", async ([, sent, make]) => {
     const { provider, bodies } = make();
     const result = await runToolLoop({ provider, messages: conversation([pdf, wav, note]) });
     expect([result.status, result.error]).toEqual(["completed", undefined]);

@@ -136,7 +136,7 @@ describe("Muse Spark: schemas that contain themselves", () => {
   it.for<[what: string, options: ChatOptions, isOpen: boolean]>([
     ["Muse Spark at a different address", { at: "https://opencode.ai/zen/go/v1", model: "muse-spark-1.3-contributor" }, true],
     ["a different model at this address", { at: "https://opencode.ai/zen/go/v1", model: "glm-5.3" }, false],
-  ])("for %s, are sent with the reference replaced: %s", async ([, options, isOpen]) => {
+  ])("are sent to %s with the reference replaced: %s", async ([, options, isOpen]) => {
     expect(await sendSchema(options, object({ $ref: "#" }))).toEqual(object(isOpen ? {} : { $ref: "#" }));
   });
 });

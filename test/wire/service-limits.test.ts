@@ -80,7 +80,7 @@ describe("settings that reasoning models refuse", () => {
     ["gpt-5-chat-latest", { modelSettings }, true],
     ["gpt-4.1", { modelSettings }, true],
     ["some-model", { modelSettings }, true],
-  ])("for the model %s with %j, are sent: %s", async ([model, run, isSent]) => {
+  ])("are sent or omitted for the model %s with %j (sent: %s)", async ([model, run, isSent]) => {
     const { body } = await sendChat({ model }, run);
     expect(body).toMatchObject({ seed: 1, ...(isSent ? sampling : {}) });
     if (!isSent) for (const field of Object.keys(sampling)) expect(body).not.toHaveProperty(field);
@@ -92,7 +92,7 @@ describe("settings that reasoning models refuse", () => {
     [{ at: "https://api.kimi.com/coding/v1", model: "k3-256k" }, false],
     [{ service: "moonshot", model: "kimi-k2-0905-preview" }, true],
     [{ service: "openrouter", model: "moonshotai/kimi-k3" }, true],
-  ])("for Kimi with the options %j, are sent (temperature and topP): %s", async ([options, isSent]) => {
+  ])("are sent or omitted for Kimi with the options %j (sent: %s)", async ([options, isSent]) => {
     const { body } = await sendChat(options, { modelSettings });
     expect([body["temperature"], body["top_p"]]).toEqual(isSent ? [0, 0.5] : [undefined, undefined]);
     expect(body["stop"]).toEqual(["END"]);
