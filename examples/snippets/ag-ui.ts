@@ -64,7 +64,7 @@ async function get(request: Request): Promise<Response> {
 
 /** The request is invalid, or its decision is about a call that does not wait for a decision. */
 function toErrorResponse(error: unknown): Response {
-  if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 408, 413 or 415
+  if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 403, 408, 413 or 415
   if (isLoopError(error, "unknown-decision")) return refuse();
   throw error;
 }

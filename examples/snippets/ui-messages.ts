@@ -70,6 +70,7 @@ async function answer(request: Request): Promise<Response> {
 
 /** GET /api/chat/:id/stream. A page sends this request when it is reloaded, and when its run was cut off. */
 async function reload(id: string): Promise<Response> {
+  await host.status(id); // forgets what this process knows of a run that another process has continued
   if (host.join(id) === undefined) {
     const resumed = await host.resume(id, { provider, tools }); // after a crash or a deployment
     if (resumed.kind === "busy") return new Response("Try again in 30 seconds.", { status: 503 }); // another process has it
@@ -230,7 +231,7 @@ for (const [status, sentence] of [
       await pipeUIMessageStream(streamToolLoop({ provider, messages: [...messages, message] }), res, { keepAliveMs: 10_000 });
     } catch (error) {
       if (!isRequestError(error)) throw error;
-      res.writeHead(error.status).end(error.message); // 400, 408, 413 or 415
+      res.writeHead(error.status).end(error.message); // 400, 403, 408, 413 or 415
     }
   }
   const server = createServer((req, res) => void handle(req, res));

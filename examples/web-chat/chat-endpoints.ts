@@ -33,6 +33,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
  * crashed.
  */
 export async function getStream({ host, run }: Chat, id: string, res: ServerResponse): Promise<void> {
+  await host.status(id); // forgets what this process knows of a run that another process has continued
   if (host.join(id) === undefined) await host.resume(id, run); // continues from the journal if the last run was cut off
   await pipeUIMessageStream(host.join(id), res, { version: 7 }); // status 204 if there is nothing to read
 }

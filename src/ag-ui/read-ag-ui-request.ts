@@ -5,7 +5,14 @@ import { parseJson } from "../shared/json.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, refuseDeep, RequestError } from "../web/read-request-body.ts";
 import type { PageAnswer } from "../web/page-values.ts";
-import { readChatBody, readNeeded, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
+import {
+  checkAnswers,
+  readChatBody,
+  readNeeded,
+  readUserMessage,
+  requestChecks,
+  type RequestLimits,
+} from "../web/read-user-message.ts";
 import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
 /** The content of a request from an AG-UI client. */
@@ -47,7 +54,7 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * arguments are read from `payload.args`, and results from `payload.result` or `payload.error`. The run rejects an answer to a
  * call that is not waiting.
  *
- * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
+ * Throws RequestError with `status` 400, 403, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid. Also throws "invalid-option" if other code has already consumed the body without keeping it.
  *
  * @example
@@ -68,6 +75,7 @@ export async function readAGUIRequest(
   const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(given.answers).length === 0)
     throw new RequestError(400, "The request contains no new user message, no answers to interrupts and no tool results.");
+  checkAnswers(given.answers, options);
   return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...given };
 }
 

@@ -148,9 +148,15 @@ export class Conversations {
     this.#prune(id);
   }
 
-  /** Forgets the events of a conversation that is being removed. */
+  /** Forgets the events of a conversation's ended runs. */
   forget(id: string): void {
     for (const { log } of this.#all.get(id)?.ended ?? []) this.#endedLogs.drop(log);
+  }
+
+  /** Forgets the events of a conversation if its last run, whose events have the given epoch, belongs to another process. */
+  forgetOutdated(id: string, runs: number, epoch: string | undefined): void {
+    const last = this.#all.get(id)?.ended.at(-1);
+    if (last !== undefined && last.number <= runs && last.log.epoch !== epoch) this.forget(id);
   }
 
   /** Removes and returns the kept log of an ended run. Returns undefined if the log was not kept or ends with an error. */

@@ -158,6 +158,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     if (stored === undefined || lastRun === undefined) return undefined;
     const { state } = stored;
     const current = this.#conversations.currentOf(id);
+    if (current === undefined) this.#conversations.forgetOutdated(id, state.runs, lastRun.epoch);
     const isLive = current?.isOpen === true && current.number === state.runs;
     const shown = isLive ? readLive(stored, lastRun) : await readEnding(this.#settings.store, stored, lastRun);
     const queued = this.#conversations.waitingOf(id);

@@ -302,7 +302,10 @@ export interface RunHost {
    * long time. Throws LoopError "invalid-option" if the store has no `list` method.
    */
   list(): AsyncIterable<StoredListing>;
-  /** Returns a conversation's state, or undefined if the conversation does not exist. */
+  /**
+   * Returns a conversation's state, or undefined if the conversation does not exist. If another process has continued the conversation, the
+   * events of this process are outdated and are forgotten: `join` then returns undefined.
+   */
   status(id: string): Promise<HostedStatus | undefined>;
   /**
    * Refuses new runs, drains the live runs so that another process can resume them, waits until they have ended, and releases all

@@ -5,6 +5,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, RequestError } from "../web/read-request-body.ts";
 import type { PageAnswer } from "../web/page-values.ts";
 import {
+  checkAnswers,
   type PageMessage,
   readChatBody,
   readId,
@@ -53,7 +54,7 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision about a call
  * that is not waiting.
  *
- * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
+ * Throws RequestError with `status` 400, 403, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid. Also throws "invalid-option" if other code has read the body and not kept it.
  *
  * @example
@@ -64,7 +65,9 @@ export async function readUIChatRequest(
   options: RequestLimits = {},
 ): Promise<UIChatRequest> {
   checkFields("options", options, requestChecks);
-  return readBody(await readRequestBody(requestOrBody, options), options);
+  const request = readBody(await readRequestBody(requestOrBody, options), options);
+  checkAnswers(request.answers, options);
+  return request;
 }
 
 function readBody(given: unknown, limits: RequestLimits): UIChatRequest {

@@ -11,12 +11,12 @@ const brand = Symbol.for("turnwright.RequestError");
 
 /**
  * The error that `readUIChatRequest` and `readAGUIRequest` throw for an invalid request. `status` is the HTTP status for the
- * response: 400 for an invalid body, 408 for a body that takes too long, 413 for a body that is too large, and 415 for a type that is
+ * response: 400 for an invalid body, 403 for a decision that `allowDecisions` forbids, 408 for a body that takes too long, 413 for a body that is too large, and 415 for a type that is
  * not allowed. You can send the message to the page, because it never quotes the body.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError";
-  readonly status: 400 | 408 | 413 | 415;
+  readonly status: 400 | 403 | 408 | 413 | 415;
 
   constructor(status: RequestError["status"], message: string, options?: ErrorOptions) {
     super(message, options);

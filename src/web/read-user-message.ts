@@ -6,6 +6,7 @@ import type { UserMessage } from "../core/index.ts";
 import { isRecord, type UnknownRecord } from "../shared/guards.ts";
 import { isMediaTypeOf, isOnWeb, isVagueType, locateMedia } from "../shared/media-source.ts";
 import { takeStart } from "../shared/texts.ts";
+import type { PageAnswer } from "./page-values.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
 
@@ -22,6 +23,11 @@ export interface RequestLimits extends BodyLimits {
    * fetch them. Default false: only data URLs are allowed.
    */
   readonly allowWebUrls?: boolean | undefined;
+  /**
+   * Set to false if the user of this page may not decide whether waiting calls run, for example because a colleague has to. A request that
+   * approves, edits or denies a call then throws RequestError with status 403; results and answers to questions are accepted. Default true.
+   */
+  readonly allowDecisions?: boolean | undefined;
 }
 
 /** A user message as sent by a web page. */
@@ -46,7 +52,14 @@ export const requestChecks: Checks<RequestLimits> = {
   allowedMediaTypes: is.texts,
   maxFiles: { min: 0 },
   allowWebUrls: is.flag,
+  allowDecisions: is.flag,
 };
+
+/** Throws RequestError if a page has decided whether a call runs, and may not. */
+export function checkAnswers(answers: { readonly [id: string]: PageAnswer }, { allowDecisions }: RequestLimits): void {
+  if (allowDecisions === false && Object.values(answers).some(({ kind }) => kind !== "result" && kind !== "failed"))
+    throw new RequestError(403, "This page may not decide whether a call runs.");
+}
 
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const maxIdLength = 500;

@@ -47,6 +47,22 @@ describe("readAGUIRequest", () => {
     expect([request.message, request.answers]).toEqual([undefined, { a: { kind: "approve", fromPage: true } }]);
   });
 
+  it.for([
+    ["approves a call", { approved: true }, 403],
+    ["denies a call", { approved: false }, 403],
+    ["sends a result", { result: 1 }, undefined],
+    ["sends an error", { error: "Closed." }, undefined],
+  ] as const)("with allowDecisions false, checks a page that %s", async ([, payload, status]) => {
+    const request = { ...ids, messages: [], resume: [{ interruptId: "t/1:a", status: "resolved", payload }] };
+    const reading = readAGUIRequest(request, { allowDecisions: false });
+    const refusal = await reading.then(
+      () => undefined,
+      (error: unknown) => isRequestError(error) && error.status,
+    );
+    expect(refusal).toBe(status);
+    expect(await readAGUIRequest(request)).toMatchObject({ continues: "t/1" });
+  });
+
   it("returns the answers to interrupts, and the id of the interrupted run", async () => {
     const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
     const resume = [

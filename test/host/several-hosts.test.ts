@@ -130,6 +130,24 @@ it('a start that waits with whenSuspended: "queue" begins after another process 
   expect(clock.pending).toBe(0);
 });
 
+it("host.join() does not return an outdated run once host.status() has read that another process continued it", async () => {
+  const { id, one, other } = openTwo();
+  await readStart(one.start(id, { ...run, message: "Pay." }));
+  await one.status(id);
+  expect(one.join(id)?.runId).toBe(`${id}/1`);
+  const resumed = await other.resume(id, { ...run, answers: approve });
+  expect(resumed.kind === "started" && (await resumed.result).status).toBe("completed");
+  expect((await one.status(id))?.status).toBe("completed");
+  expect(one.join(id)).toBeUndefined();
+  expect(await one.resume(id, run)).toEqual({ kind: "not-resumable", status: "completed" });
+  expect(other.join(id)?.runId).toBe(`${id}/1`);
+  await readStart(one.start(id, { ...run, message: "And now?" }));
+  await one.status(id);
+  await other.status(id);
+  expect([one.join(id)?.runId, other.join(id)?.runId]).toEqual([`${id}/2`, undefined]);
+  await Promise.all([one.close(), other.close()]);
+});
+
 it("host.close() ends a start that waits for decisions, and releases its timer", async () => {
   const { id, one, clock } = openTwo({ whenSuspended: "queue" });
   await readStart(one.start(id, { ...run, message: "Pay." }));

@@ -18,6 +18,23 @@ it("readUIChatRequest: returns the last user message's text", async () => {
   });
 });
 
+it.for([
+  ["approves a call", "approve", 403],
+  ["denies a call", "deny", 403],
+  ["edits a call", "modify", 403],
+  ["answers a question", "result", undefined],
+  ["reports an error of its tool", "failed", undefined],
+] as const)("readUIChatRequest: with allowDecisions false, checks a page that %s", async ([, kind, status]) => {
+  const answers = { a: { kind, args: {}, result: 1, error: "Closed." } };
+  const reading = readUIChatRequest(body(user(text("Hello")), { answers }), { allowDecisions: false });
+  const refusal = await reading.then(
+    () => undefined,
+    (error: unknown) => isRequestError(error) && error.status,
+  );
+  expect(refusal).toBe(status);
+  expect((await readUIChatRequest(body(user(text("Hello")), { answers }))).answers).toMatchObject({ a: { kind } });
+});
+
 it("readUIChatRequest: returns files as message content", async () => {
   const web = { type: "file", mediaType: "application/pdf", url: "https://example.com/a.pdf" };
   const { message } = await readUIChatRequest(body(user(png, text("What is it?"), web)), { allowWebUrls: true });
