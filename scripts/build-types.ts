@@ -10,7 +10,7 @@ import { entries } from "./entries.ts";
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map(({ name, source }) => [name, `./${source}`])),
   plugins: [dts({ emitDtsOnly: true, oxc: {} })],
-  // Keeping imports that have only side effects would make programs for browsers need the types of Node.
+  // Keeping imports that have only side effects would make programs for browsers need Node's types.
   treeshake: { moduleSideEffects: false },
   // Types of other packages stay imports.
   external: (id) => !/^[./]/.test(id),

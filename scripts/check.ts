@@ -32,7 +32,7 @@ const reports = ".cache/tests";
 const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
-// TypeScript 7 takes a fifth of the time for a type check. The tools that build types and docs still need the API of TypeScript 6.
+// TypeScript 7 takes a fifth of the time for a type check. The tools that build types and docs still need TypeScript 6's API.
 // Several checkers would each check the types that they share, while other gates use the processors.
 const tsc = "node node_modules/typescript-7/bin/tsc --checkers 1 -p";
 

@@ -1,4 +1,4 @@
-// A run that uses a model and a tool of the AI SDK.
+// A run that uses an AI SDK model and tool.
 
 import assert from "node:assert/strict";
 import { tool } from "ai";
@@ -25,4 +25,4 @@ const result = await runToolLoop({
 
 assert.deepEqual([result.status, result.text], ["completed", "Yes, take a coat."]);
 assert.equal(model.doStreamCalls.length, 2);
-console.log("ai-sdk-kept: a model and a tool of the AI SDK run in turnwright.");
+console.log("ai-sdk-kept: an AI SDK model and tool run in turnwright.");

@@ -1,4 +1,4 @@
-// A run that uses a tool of OpenAI Agents.
+// A run that uses a tool from OpenAI Agents.
 
 import assert from "node:assert/strict";
 import { tool } from "@openai/agents-core";
@@ -27,4 +27,4 @@ const result = await runToolLoop({
 
 assert.deepEqual([result.status, result.text], ["completed", "It is late."]);
 assert.deepEqual(result.functionHistory[0]?.functionResponse.response.result, { id: "7", isLate: true });
-console.log("openai-agents-kept: a tool of OpenAI Agents runs in turnwright.");
+console.log("openai-agents-kept: a tool from OpenAI Agents runs in turnwright.");

@@ -1,4 +1,4 @@
-// Runs that use a model of the AI SDK.
+// Runs that use an AI SDK model.
 
 import assert from "node:assert/strict";
 import { openai } from "@ai-sdk/openai";

@@ -39,7 +39,7 @@ interface McpEntry {
 
 // #region interop
 interface InteropEntry {
-  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, whichever library the tool comes from; a tool
+  // converts a tool from the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, whichever library it comes from; a tool
   // of the AI SDK needs overrides.name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(

@@ -17,7 +17,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
     if (!Array.isArray(guardrails) || guardrails.length === 0) continue;
     throw refuseTool(
       name,
-      `has "${field}", which only the runner of OpenAI Agents applies: pass { ...tool, ${field}: [] } to use the tool without guardrails`,
+      `has "${field}", which only OpenAI Agents' runner applies: pass { ...tool, ${field}: [] } to use the tool without guardrails`,
     );
   }
   const invoke = methodOf(tool, "invoke");

@@ -11,7 +11,7 @@ export function toEvents(events: readonly LoopEvent[], options: AGUIOptions = {}
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
 }
 
-/** Checks events with the validator of AG-UI 1.0. Fields that the validator does not know are errors too. */
+/** Checks events with AG-UI 1.0's validator. Fields that the validator does not know are errors too. */
 export function checkEvents(events: readonly AGUIEvent[]): void {
   for (const event of events) {
     const sent = JSON.parse(JSON.stringify(event)) as AGUIEvent;

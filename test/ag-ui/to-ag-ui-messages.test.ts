@@ -92,7 +92,7 @@ describe("toAGUIMessages", () => {
     expect(toAGUIMessages(undefined)).toEqual([]);
   });
 
-  it("for random transcripts, returns messages that are valid in both versions of AG-UI", async () => {
+  it("for random transcripts, returns messages that are valid in both AG-UI versions", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages, runId } = (await runPlan(plan)).result;

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-/** Writes into the tables of DBOS that a worker has taken a run from its queue. */
+/** Writes into DBOS's tables that a worker has taken a run from its queue. */
 export async function own(pool: Pool, runId: string, workerId: string): Promise<void> {
   await pool.query(
     `INSERT INTO dbos.workflow_status (workflow_uuid, status, name, executor_id, created_at, updated_at)
@@ -10,7 +10,7 @@ export async function own(pool: Pool, runId: string, workerId: string): Promise<
   );
 }
 
-/** Creates the part of the tables of DBOS that says which worker owns a run, for tests without DBOS. */
+/** Creates the part of DBOS's tables that says which worker owns a run, for tests without DBOS. */
 export async function createOwners(pool: Pool): Promise<void> {
   await pool.query(
     `CREATE SCHEMA dbos; CREATE TABLE dbos.workflow_status (

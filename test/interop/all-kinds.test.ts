@@ -30,7 +30,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 
 const noArguments = z.object({});
 
-/** Parses the JSON text that the test tools of Anthropic and LangChain return. */
+/** Parses the JSON text that the test tools from Anthropic and LangChain return. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : data;
 }

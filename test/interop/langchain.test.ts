@@ -122,7 +122,7 @@ it("importTool: a LangChain tool without a schema takes a single string", async 
 });
 
 it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () => {
-  // The types of zod 3 and LangChain are incompatible under exactOptionalPropertyTypes.
+  // The types from zod 3 and LangChain are incompatible under exactOptionalPropertyTypes.
   const made = tool(async (args: { city: string }) => args.city, {
     ...described,
     schema: z3.object({ city: z3.string() }) as never,

@@ -83,7 +83,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
       execute,
       inputGuardrails: [{ type: "tool_input", name: "g", run: async () => ({ behavior: { type: "allow" } }) }],
     }),
-    /has "inputGuardrails", which only the runner of OpenAI Agents applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
+    /has "inputGuardrails", which only OpenAI Agents' runner applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   [
     "a Standard Schema that returns an invalid JSON Schema",

@@ -1,4 +1,4 @@
-// Mistakes of MCP servers in use, and features that a server may have without a mistake.
+// Mistakes in real MCP servers, and features that a server may have without a mistake.
 
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";

@@ -1,4 +1,4 @@
-// Simulates the prompt cache of Anthropic. Entries end at marked blocks. A mark also reads entries that end up to 20 blocks before
+// Simulates Anthropic's prompt cache. Entries end at marked blocks. A mark also reads entries that end up to 20 blocks before
 // it.
 
 import type { Clock } from "turnwright";

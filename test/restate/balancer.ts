@@ -1,4 +1,4 @@
-// A load balancer. It passes each call of Restate to one of the workers that answer.
+// A load balancer. It passes each call from Restate to one of the workers that answer.
 
 import {
   type ClientHttp2Session,

@@ -159,7 +159,7 @@ it.for<[string, JsonSchema, StandardSchema]>([
 });
 
 it("defineTool: throws for a zod version without Standard Schema and names the required version", () => {
-  // Imitates a class of zod 3.23. It lacks the property "~standard", which zod 3.25 has.
+  // Imitates a class from zod 3.23. It lacks the property "~standard", which zod 3.25 has.
   class ZodObject {
     readonly _def = {};
     safeParse(): void {}

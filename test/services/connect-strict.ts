@@ -127,7 +127,7 @@ export const serverToolRows: readonly StrictRow[] = [
   ),
 ];
 
-/** The same services through the packages of the AI SDK. */
+/** The same services through the AI SDK packages. */
 export const aiSdkRows: readonly StrictRow[] = [
   row("openai-chat", "AI SDK gpt-4.1", () => aiSdk((options) => createOpenAI(options).chat("gpt-4.1"))),
   row("openai-responses", "AI SDK gpt-5", () => aiSdk((options) => createOpenAI(options).responses("gpt-5"))),

@@ -26,7 +26,7 @@ The test fails if a cell no longer matches the result of its probe.
 \`${no}\` means no: the adapter has no such option, the request has no such field, or the service has no such stop reason. Read the vendor's
 documentation for the effect of a request at the service, and for the requests that each model accepts. [Providers](guides/providers.md) describes each adapter.
 
-The cells of \`aiSdkModel\` show the data that a model object of the AI SDK receives and returns. The probes use the AI SDK's own mocks of the
+The cells of \`aiSdkModel\` show the data that an AI SDK model object receives and returns. The probes use the AI SDK's own mocks of the
 specifications v2, v3 and v4. If the results for v2, v3 and v4 differ, the cell says so. The provider package of the model decides what it sends to the service. A model gets URLs only for
 the types that it lists in \`supportedUrls\`. The mocks list every type.
 `;

@@ -114,7 +114,7 @@ describe("a connection that the server leaves open after the answer", () => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const reply = wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" });
-    // The SDK of OpenAI ends its stream at [DONE] since version 7.
+    // OpenAI's SDK ends its stream at [DONE] since version 7.
     const frames = framesOf(reply).map((frame) => frame.replace(sse("[DONE]"), ""));
     const [last = ""] = frames.slice(-1);
     const said = missing === "no data is" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
@@ -147,7 +147,7 @@ describe.for(packageWires)("aiSdkModel ($name): the stream of a finished answer"
   });
 });
 
-/** A last chunk with a call that lacks an `index`. Packages of the AI SDK reject this chunk. */
+/** A last chunk with a call that lacks an `index`. AI SDK packages reject this chunk. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },

@@ -67,7 +67,7 @@ export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if (end === "silent") return { parts: parts.filter((part) => !("type" in part) || part.type !== "text-end"), ending: end };
   if (end === "dropped") return { parts, ending: "broken" };
   if (end === "broken") return { parts: [...parts, { type: "error", error: { type: "overloaded_error", message: "Busy." } }] };
-  // Packages of the AI SDK add a finish part even if the stream was cut off.
+  // AI SDK packages add a finish part even if the stream was cut off.
   if (end === "lost") return { parts: [...parts, spec.finish(spec.cutOff)] };
   const [reason = "", raw] = wordFor(endsOf(spec), { ...scripted, end }).split(" ");
   return { parts: [...parts, spec.finish(reason, raw === undefined ? { usage } : { raw, usage })] };

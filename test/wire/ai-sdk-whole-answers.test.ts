@@ -1,4 +1,4 @@
-// A gateway answers with JSON although the request asks for a stream. The packages of the AI SDK find no events in it.
+// A gateway answers with JSON although the request asks for a stream. The AI SDK packages find no events in it.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";

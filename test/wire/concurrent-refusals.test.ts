@@ -40,7 +40,7 @@ const cases: { readonly [title: string]: Case } = {
     message: "This model does not support image input",
     calls: "shoot",
     run: { tools: [shoot] },
-    // DeepSeek's model is known to take no images, and the package of Mistral for the AI SDK sends none of a tool.
+    // DeepSeek's model is known to accept no images, and Mistral's AI SDK package sends none of a tool.
     rows: ({ kind, model }) => kind !== "deepseek" && model !== "AI SDK mistral-large-4",
   },
   "thinking.block_binding": {

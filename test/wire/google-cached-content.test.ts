@@ -118,7 +118,7 @@ describe.each(Object.entries(rows))("%s with cached content", (_title, row) => {
     expect(JSON.stringify(bodies)).toContain("Call at least one of the tools now");
   });
 
-  it("describes a schema that the service cannot enforce in a message", async () => {
+  it("uses a message to describe a schema that the service cannot enforce", async () => {
     const schema = z.object({ size: z.record(z.string(), z.number()) });
     const { result, bodies, refusals } = await play(
       row,

@@ -95,7 +95,7 @@ it.for(adapters)("$name: makes arguments fit the schema", async (adapter) => {
   expect([got, args]).toEqual([{ ids: ["a"], needed: "x" }, { ids: ["a"] }]);
 });
 
-// The SDK of Gemini parses the arguments.
+// Gemini's SDK parses the arguments.
 it.for(adapters.filter(({ name }) => !/google/i.test(name)))(
   "$name: keeps all digits of a large integer and raw line breaks in arguments",
   async (adapter) => {

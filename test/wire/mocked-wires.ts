@@ -101,9 +101,9 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/** Only bodies of Chat Completions are compared, because packages of the AI SDK build other requests in their own way. */
+/** Only bodies of Chat Completions are compared, because AI SDK packages build other requests in their own way. */
 const ofPackage = {
-  // `@ai-sdk/openai` ignores reasoning, because Chat Completions of OpenAI has no field for it.
+  // `@ai-sdk/openai` ignores reasoning, because OpenAI's Chat Completions has no field for it.
   chat: { second: chatBody, reasoning: "" },
   responses: { second: { input: expect.arrayContaining(responsesOutputs) }, check: () => [] },
   messages: { second: { messages: messagesBody.messages }, check: () => [] },
@@ -132,7 +132,7 @@ export const mockedWires: readonly MockedWire[] = [
   vendorWire(generate, "", {
     // By default, the mock sends the finish reason FUNCTION_CALL, which Gemini never sends.
     besides: { finishReason: "stop" },
-    // The mock sends the delay only in a header, and the SDK of Google drops the headers of error responses.
+    // The mock sends the delay only in a header, and Google's SDK drops the headers of error responses.
     retryAfterMs: undefined,
     second: generateBody,
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),

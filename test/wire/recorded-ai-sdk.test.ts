@@ -22,7 +22,7 @@ const sql = { name: "write_sql", args: "SELECT * FROM users WHERE age > 25", pro
 
 /** Recorded streams that a package reads differently from the SDK of the vendor, with the data that the package reads. */
 const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new Map([
-  // Calls of Mistral have no index, and the package rejects such calls.
+  // Mistral's calls have no index, and the package rejects such calls.
   ["mistral-tool-call, chat", { calls: [], inputTokens: undefined, end: "server" }],
   // The package reads text only from delta events. Most texts in this stream arrived without deltas.
   ["openai-phase.1, responses", { text: "Got itHere are a few **AI" }],

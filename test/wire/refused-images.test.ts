@@ -56,7 +56,7 @@ const refusals: readonly (readonly [message: string, status: number])[] = [
   ["Unsupported content part type for text-only server: image_url", 400],
 ];
 
-// DeepSeek's model is known to take no images, and the package of Mistral for the AI SDK sends none of a tool.
+// DeepSeek's model is known to accept no images, and Mistral's AI SDK package sends none of a tool.
 const rows = allRows.filter(({ kind, model }) => kind !== "deepseek" && model !== "AI SDK mistral-large-4");
 
 describe.each(rows.map((row) => [titleOf(row), row] as const))("an image from a tool that %s refuses", (_title, row) => {

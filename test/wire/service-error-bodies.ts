@@ -166,7 +166,7 @@ export const errorBodies: readonly ErrorBody[] = [
     retryAfterMs: 3_000,
   },
   {
-    service: "LiteLLM, with the body of Anthropic",
+    service: "LiteLLM, with Anthropic's body",
     status: 400,
     body: {
       error: {

@@ -10,7 +10,7 @@ import { ask, runIteration } from "./provider-iteration.ts";
 import { answerWith, clients, events, refusal, wires } from "./service-clients.ts";
 import { errorBodies } from "./service-error-bodies.ts";
 
-/** The SDKs of Google and the AI SDK write the text of the status if there is no body. */
+/** Google's SDK and the AI SDK write the text of the status if there is no body. */
 const hasOwnText = (wire: string): boolean => wire === "googleGenerateContent" || wire === "aiSdkModel";
 
 describe.for(wires)("%s with errors from services", ([wire, connect]) => {

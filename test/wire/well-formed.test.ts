@@ -92,7 +92,7 @@ describe.for(adapters)("$name $variantwith lone surrogates and U+0000", (adapter
     const sent = ["hi\ufffd", "hello\ufffd", "nul and \ufffd\ufffd", "Be brief\ufffd", "Reads a page\ufffd", "An option\ufffd"];
     const later = ["price\ufffd", "3\ufffd", "😀", "part\ufffd", "cannot run \ufffd"];
     expect([...sent, ...later].filter((text) => !all.includes(text))).toEqual([]);
-    // One package of the AI SDK refers to stored calls, and does not send their arguments.
+    // One AI SDK package refers to stored calls, and does not send their arguments.
     expect(all.includes("now \ufffd")).toBe(all.includes("now "));
   });
 });

@@ -44,7 +44,7 @@ const { watchPromptCache } = await import(new URL("middleware.js", dist).href);
 /** @type {typeof import("../../../src/middleware/index.ts")} */
 const { withToolSearch } = await import(new URL("middleware.js", dist).href);
 
-// Both models of Anthropic have the same prices.
+// Both Anthropic models have the same prices.
 const usualModel = "claude-opus-4-5";
 const usualWindow = 200_000;
 const automaticModel = "gpt-5.5";

@@ -1,4 +1,4 @@
-// Simulates the service of Anthropic: its context window, its prompt cache and its usage. For comparison, also counts the tokens
+// Simulates Anthropic's service: its context window, its prompt cache and its usage. For comparison, also counts the tokens
 // that an automatic cache would read for the same requests.
 import { countTokens } from "./count-tokens.js";
 import { createModel, secondsOf } from "./model.js";

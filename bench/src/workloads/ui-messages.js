@@ -25,7 +25,7 @@ const fragments = ["to", "ken", " ", "by", " token"].map((text) => ({ type: "tex
 export async function measureWorkload() {
   const toChunks = await compare({ minimal: byHand, turnwright: () => map(createUIMessageMapper({ version: 7 })) });
   const toEvents = await compare({ minimal: byHand, turnwright: () => map(createAGUIMapper()) });
-  return [toRow("text delta to a chunk for `useChat`", toChunks), toRow("text delta to an event of AG-UI", toEvents)];
+  return [toRow("text delta to a chunk for `useChat`", toChunks), toRow("text delta to an AG-UI event", toEvents)];
 }
 
 /**

@@ -73,7 +73,7 @@ interface Turn {
   readonly activity: Activity;
   /** True for a sequential tool: no other call runs alongside it, and calls keep their order. */
   readonly isAlone: boolean;
-  /** True if middleware runs the call together with others, so it does not count for `toolConcurrency`. */
+  /** True if middleware runs the call together with others, so it does not count toward `toolConcurrency`. */
   isTogether?: boolean;
   /**
    * "asked" until the call has passed through the middleware. "waiting" if it needs an answer from outside, so it continues in a later

@@ -25,20 +25,20 @@ interface Unreadable {
 
 const unreadable: readonly Unreadable[] = [
   {
-    // Matches errors of Anthropic (github.com/anthropics/claude-code/issues/56016 and 22384), OpenAI
+    // Matches errors from Anthropic (github.com/anthropics/claude-code/issues/56016 and 22384), OpenAI
     // (github.com/anomalyco/opencode/issues/4781) and Gemini (github.com/google-gemini/gemini-cli/issues/5064 and 5882).
     says: /could not process image|not represent a valid image|process input image|image is not valid|image (?:exceeds \d|dimensions exceed)/i,
     concerns: isImage,
     problem: "the service cannot read it",
   },
   {
-    // Matches errors of Anthropic (github.com/anthropics/claude-code/issues/25323, 19013 and 6231).
+    // Matches errors from Anthropic (github.com/anthropics/claude-code/issues/25323, 19013 and 6231).
     says: /\bPDF specified (?:was not valid|is password protected)|maximum of \d{1,6} PDF pages/i,
     concerns: ({ mediaType }) => mediaType === "application/pdf",
     problem: "the service cannot read it",
   },
   {
-    // Links that expire are the usual cause. Matches errors of OpenAI (github.com/agentscope-ai/QwenPaw/issues/7088), DashScope
+    // Links that expire are the usual cause. Matches errors from OpenAI (github.com/agentscope-ai/QwenPaw/issues/7088), DashScope
     // (github.com/agentscope-ai/agentscope-java/issues/2700) and Anthropic (github.com/SWE-bench/SWE-bench/issues/548).
     says: /error while downloading|failed to download multimodal|unable to download|disallowed by .{0,40}robots\.txt/i,
     concerns: ({ kind }) => kind === "url",

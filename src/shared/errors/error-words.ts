@@ -33,7 +33,7 @@ export const exactWords: readonly WordGroup[] = [
       /^content_policy_violation$|^refusal$|^flagged_input$|requires moderation on openrouter/i,
       // Matches error codes of OpenAI's Responses API (platform.openai.com/docs/api-reference/responses).
       /^(?:bio_policy|cyber_policy|misalignment_policy_violation)$/,
-      // Matches the messages of OpenAI with the code "invalid_prompt" (github.com/openai/codex/issues/7250, github.com/microsoft/PyRIT/pull/1463).
+      // Matches OpenAI's messages with the code "invalid_prompt" (github.com/openai/codex/issues/7250, github.com/microsoft/PyRIT/pull/1463).
       // OpenRouter and Bedrock use this code for each invalid request (github.com/openai/codex/issues/18307,
       // github.com/anomalyco/opencode/pull/49099), so the code alone says nothing.
       /invalid prompt: (?:your|we)/i,
@@ -186,7 +186,7 @@ export const looseWords: readonly WordGroup[] = [
   contextWords,
   {
     code: "auth",
-    // Matches the messages of Google and xAI, which send status 400 instead of 401.
+    // Matches messages from Google and xAI, which send status 400 instead of 401.
     patterns: [/^api_key_invalid$/, /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i],
   },
   {

@@ -94,13 +94,13 @@ const kimiId: ToCallId = ({ name, index, request }) => `functions.${name}:${requ
 const geminiId: ToCallId = ({ key, index, request }) => (/gemini-[12]/.test(request.model) ? "" : `${key}${index}`);
 
 const mistralFamily: Family = {
-  title: "Models of Mistral",
+  title: "Mistral's models",
   model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,
   rules: mistralModelRules,
   toCallId: nineCharacters,
 };
-const claudeFamily: Family = { title: "Models of Anthropic", model: /claude-/i, rules: claudeGatewayRules };
-const openaiFamily: Family = { title: "Models of OpenAI", model: /^openai\//, rules: [...chatSchemaRules, ...chatLimitRules] };
+const claudeFamily: Family = { title: "Anthropic's models", model: /claude-/i, rules: claudeGatewayRules };
+const openaiFamily: Family = { title: "OpenAI's models", model: /^openai\//, rules: [...chatSchemaRules, ...chatLimitRules] };
 
 const served = (toError: ToErrorBody, rules: readonly Rule[], families: readonly Family[] = []): ServedWire => ({
   rules,

@@ -27,7 +27,7 @@ type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempoten
 
 /**
  * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The nested
- * run shares the outer run's remaining tokens, cost and tool calls, and its usage counts for both runs. Listeners on the outer run also
+ * run shares the outer run's remaining tokens, cost and tool calls, and its usage counts toward both runs. Listeners on the outer run also
  * receive the nested run's events, with a `path`. `name` distinguishes parallel nested runs in one call.
  *
  * In a tool with `durable: true` and in a hook, the nested run uses the outer run's journal, and is resumed together with the outer run. In

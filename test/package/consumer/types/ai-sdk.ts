@@ -1,4 +1,4 @@
-// A model object of the AI SDK is accepted without a cast.
+// An AI SDK model object is accepted without a cast.
 
 // The package @ai-sdk/openai has only ES modules.
 import type { OpenAIProvider } from "@ai-sdk/openai" with { "resolution-mode": "import" };
