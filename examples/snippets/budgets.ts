@@ -1,6 +1,7 @@
 // The limits of a run, and the result of a run that reaches a limit.
 
 import assert from "node:assert/strict";
+import { setImmediate as nextTick } from "node:timers/promises";
 import {
   defineTool,
   finalAnswer,
@@ -11,8 +12,10 @@ import {
   type Pricing,
   runToolLoop,
 } from "turnwright";
+import { createRunHost } from "turnwright/host";
 import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
+import type { UIChatRequest } from "turnwright/ui-message-stream";
 
 const messages: readonly Message[] = [{ role: "user", content: "Find everything." }];
 const tools = [defineTool({ name: "search", description: "Searches", inputSchema: { type: "object" }, execute: () => "a hit" })];
@@ -72,10 +75,7 @@ assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350"
 {
   const spent = usage({ inputTokens: 10_000, outputTokens: 500 });
   const provider = createMockProvider(
-    [
-      [toolCall("pay"), spent],
-      [text("Paid."), spent],
-    ],
+    ({ messages }) => (messages.at(-1)?.role === "tool" ? [text("Paid."), spent] : [toolCall("pay"), spent]),
     { id: "openai", model: "gpt-5" },
   );
   const pay = { name: "pay", description: "Pays", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" };
@@ -85,12 +85,17 @@ assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350"
     [...table].reduce((sum, [runId, costUSD]) => (runId === except ? sum : sum + costUSD), 0);
   const setSpending = async (_user: string, runId: string, costUSD: number): Promise<unknown> => table.set(runId, costUSD);
   // #region per-user
+  /** Options for a run of the user. Undefined if nothing is left. To resume a run, pass its id: its limit applies to its whole cost. */
+  async function budgetFor(user: string, resumed?: string) {
+    const maxCostUSD = 1 - (await spentToday(user, resumed));
+    return maxCostUSD > 0 ? { pricing: genaiPrices(), limits: { maxCostUSD } } : undefined;
+  }
+
   /** Starts a run, or resumes it. */
   async function runFor(user: string, run: LoopOptions): Promise<LoopResult | "over-budget"> {
-    const leftUSD = 1 - (await spentToday(user, run.runId)); // without this run, which may have begun before
-    if (leftUSD <= 0) return "over-budget";
-    const maxCostUSD = Math.min(leftUSD, run.limits?.maxCostUSD ?? leftUSD);
-    const result = await runToolLoop({ pricing: genaiPrices(), ...run, limits: { ...run.limits, maxCostUSD } });
+    const budget = await budgetFor(user, run.runId);
+    if (budget === undefined) return "over-budget";
+    const result = await runToolLoop({ ...run, ...budget, limits: { ...run.limits, ...budget.limits } });
     await setSpending(user, result.runId, result.knownCostUSD); // replaces what the run had spent before
     return result;
   }
@@ -105,4 +110,33 @@ assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350"
   assert.equal((await spentToday("ada")).toFixed(4), "0.9950");
   table.set("earlier", 1);
   assert.equal(await runFor("ada", { ...run, runId: "next" }), "over-budget");
+
+  table.set("earlier", 0.96);
+  table.delete("bill");
+  const host = createRunHost();
+  // #region per-chat
+  /** Sends a message to a chat of the user, or answers for calls that wait. With neither, a run that was cut off continues. */
+  async function sendFor(user: string, id: string, { message, answers }: Partial<UIChatRequest> = {}) {
+    const resumed = message === undefined ? (await host.status(id))?.runId : undefined;
+    const budget = await budgetFor(user, resumed);
+    if (budget === undefined) return { kind: "over-budget" } as const;
+    const run = { provider, tools, ...budget };
+    const begun = message === undefined ? await host.resume(id, { ...run, answers }) : await host.start(id, { ...run, message });
+    if (begun.kind === "started")
+      begun.result.then(({ runId, knownCostUSD }) => setSpending(user, runId, knownCostUSD)).catch(console.error);
+    return begun;
+  }
+  // #endregion per-chat
+  const message = { role: "user", content: "Pay." } as const;
+  for (const request of [{ message }, { answers: { call_i0_0: { kind: "approve" as const, fromPage: true as const } } }]) {
+    const begun = await sendFor("ada", "chat-9", request);
+    assert.ok(begun.kind === "started");
+    await begun.result;
+    await nextTick();
+  }
+  assert.equal((await host.status("chat-9"))?.status, "completed");
+  assert.equal(table.get("chat-9/1")?.toFixed(4), "0.0350");
+  table.set("earlier", 1);
+  assert.equal((await sendFor("ada", "chat-9", { message })).kind, "over-budget");
+  await host.close();
 }

@@ -36,7 +36,7 @@ const directory = mkdtempSync(join(tmpdir(), "chats-"));
 const home = process.cwd();
 process.chdir(directory);
 const shown: string[] = [];
-const console = { log: (part: string): void => void shown.push(part) };
+const console = { log: (part: string): void => void shown.push(part), error: (): void => {} };
 
 // #region create
 const chats = fileConversationStore("chats"); // a folder
@@ -106,7 +106,9 @@ assert.equal(answers.filter((response) => response.status === 409).length, 1);
 
 {
   // #region postgres
-  const chats = postgresConversationStore(new Pool({ connectionString: process.env["DATABASE_URL"] }));
+  const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+  pool.on("error", console.error); // without a listener, a closed connection ends the process
+  const chats = postgresConversationStore(pool);
   const conversation = createConversation({
     id: "chat-20",
     store: chats,

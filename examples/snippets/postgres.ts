@@ -20,6 +20,7 @@ import { postgresConversationStore } from "turnwright/conversation";
 import { openaiChat } from "turnwright/openai";
 
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+pool.on("error", console.error); // without a listener, a closed connection ends the process
 const store = postgresConversationStore(pool); // creates its tables in the schema "turnwright"
 const getTime = defineTool({
   name: "get_time",
@@ -38,8 +39,6 @@ const result = await runToolLoop({
 console.log(result.status, result.text);
 await pool.end();
 // #endregion program
-// `end` does not wait until its connections are closed. On a busy machine, the server stops first and ends them with an error.
-pool.on("error", () => {});
 assert.equal(result.reason.kind, "answered");
 await stopStandIn();
 
@@ -61,26 +60,52 @@ await countSpending();
 await other.end();
 await postgres.stop();
 
+async function own(): Promise<void> {
+  // #region owner
+  const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+  pool.on("error", console.error);
+  await pool.query("CREATE TABLE IF NOT EXISTS chat_owners (chat text PRIMARY KEY, owner text NOT NULL)");
+
+  /** True if this user may use the chat. A new chat becomes theirs. */
+  async function mayUse(user: string, chat: string): Promise<boolean> {
+    await pool.query("INSERT INTO chat_owners (chat, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING", [chat, user]);
+    const { rows } = await pool.query<{ owner: string }>("SELECT owner FROM chat_owners WHERE chat = $1", [chat]);
+    return rows[0]?.owner === user;
+  }
+  // #endregion owner
+  assert.deepEqual(
+    [await mayUse("ada", "chat-1"), await mayUse("kim", "chat-1"), await mayUse("ada", "chat-1")],
+    [true, false, true],
+  );
+  await pool.end();
+}
+
 async function erase(other: Pool): Promise<void> {
+  await own();
   const store = postgresConversationStore(other);
   const options = { provider: createMockProvider([text("Hello.")]) };
   const chat = createConversation({ id: "chat-1", store, journal: store.journal, options });
   const { runId } = await chat.send("Hi.");
   // #region erase
   const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
-  const chatIds = ["chat-1", "chat-2"]; // of the user
+  pool.on("error", console.error);
   const host = createRunHost({ store: postgresConversationStore(pool) });
-  for (const id of chatIds) await host.remove(id); // also removes conversations of `createConversation`
-  // #endregion erase
-  pool.on("error", () => {});
+  const { rows } = await pool.query<{ chat: string }>("SELECT chat FROM chat_owners WHERE owner = $1", ["ada"]);
+  for (const { chat } of rows) {
+    const answer = await host.remove(chat); // also removes conversations of `createConversation`
+    if (answer !== "busy") await pool.query("DELETE FROM chat_owners WHERE chat = $1", [chat]);
+  }
   await pool.end();
+  // #endregion erase
   assert.deepEqual(await chat.messages(), []);
+  assert.deepEqual((await other.query("SELECT chat FROM chat_owners")).rows, []);
   assert.deepEqual((await other.query("SELECT key FROM turnwright.chat_records WHERE run_id = $1", [runId])).rows, []);
 }
 
 async function countSpending(): Promise<void> {
   // #region spending
   const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+  pool.on("error", console.error);
   await pool.query(
     "CREATE TABLE IF NOT EXISTS spending (run_id text PRIMARY KEY, user_id text, day date DEFAULT current_date, usd numeric)",
   );
@@ -102,6 +127,5 @@ async function countSpending(): Promise<void> {
   await setSpending("ada", "run-2", 0.03);
   await setSpending("kim", "run-3", 1);
   assert.deepEqual([await spentToday("ada"), await spentToday("ada", "run-2"), await spentToday("joe")], [0.23, 0.2, 0]);
-  pool.on("error", () => {});
   await pool.end();
 }
