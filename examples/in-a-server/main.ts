@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { stopStandIn } from "../support/openai-stand-in.ts";
 import { startPostgres } from "../workers/start-postgres.ts";
+import type { Express } from "express";
 import { Client } from "pg";
 import { createLoopControl } from "turnwright";
 import { ask } from "./ask.ts";
@@ -74,15 +75,31 @@ const askAboutTokyo = (id: string): Request => {
   return post("http://localhost/api/chat", { id: "whole", messages: [message] });
 };
 
-/** The file that the page shows is chat.ts, with a model and a tool of its own. */
+/** The files that the page shows are chat.ts and express.ts, with a model and a tool of their own. */
 async function checkWhole(): Promise<void> {
   const read = (path: string): string =>
-    readFileSync(new URL(path, import.meta.url), "utf8").replace(/\n\/\/ #endregion chat\n$/, "\n");
-  const [, route] = read("chat.ts").split("const histories");
-  assert.ok(route !== undefined && read("whole-chat.ts").endsWith(route));
+    readFileSync(new URL(path, import.meta.url), "utf8").replace(/\n\/\/ #endregion \w+\n$/, "\n");
+  for (const path of ["chat.ts", "express.ts"]) {
+    const [, route] = read(path).split("const histories");
+    assert.ok(route !== undefined && read(`whole-${path}`).endsWith(route), path);
+  }
   const { answer: answerWhole } = await import("./whole-chat.ts"); // creates a client when the stand-in is ready
   assert.match(await (await answerWhole(askAboutTokyo("m1"))).text(), /Tokyo/);
-  console.log("✓ the whole file");
+  const { app } = await import("./whole-express.ts");
+  await withServer(app, async (url) => {
+    assert.match(await (await fetch(new Request(`${url}/api/chat`, askAboutTokyo("m1")))).text(), /Tokyo/);
+  });
+  console.log("✓ the whole files");
+}
+
+async function withServer(app: Express, use: (url: string) => Promise<void>): Promise<void> {
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object");
+  await use(`http://127.0.0.1:${address.port}`);
+  server.close();
+  server.closeAllConnections();
 }
 
 /** A worker connects for each request. The second request continues the conversation of the first. */
@@ -140,20 +157,15 @@ async function checkSignal(): Promise<void> {
 }
 
 async function checkExpress(): Promise<void> {
-  const server = expressApp.use(framesApp).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(address !== null && typeof address === "object");
-  const url = `http://127.0.0.1:${address.port}`;
-  await check("Express", (request) => fetch(request), `${url}/api/chat`);
-  const body = JSON.stringify({ question: "Do I need a coat in Oslo?" });
-  const frames = await fetch(`${url}/ask`, { method: "POST", body, headers: { "content-type": "application/json" } });
-  assert.match(await frames.text(), /"type":"text-delta".*"type":"run-end","status":"completed"/s);
-  const shown: string[] = [];
-  await ask(`${url}/ask`, "Do I need a coat in Oslo?", (text) => shown.push(text));
-  assert.deepEqual(shown, ["Yes, tak", "e a coat."]);
-  server.close();
-  server.closeAllConnections();
+  await withServer(expressApp.use(framesApp), async (url) => {
+    await check("Express", (request) => fetch(request), `${url}/api/chat`);
+    const body = JSON.stringify({ question: "Do I need a coat in Oslo?" });
+    const frames = await fetch(`${url}/ask`, { method: "POST", body, headers: { "content-type": "application/json" } });
+    assert.match(await frames.text(), /"type":"text-delta".*"type":"run-end","status":"completed"/s);
+    const shown: string[] = [];
+    await ask(`${url}/ask`, "Do I need a coat in Oslo?", (text) => shown.push(text));
+    assert.deepEqual(shown, ["Yes, tak", "e a coat."]);
+  });
 }
 
 /** The second worker finishes the job after the first worker shuts down. The tool must run only once. */
@@ -172,8 +184,8 @@ async function checkWorker(): Promise<void> {
 
 /** The first process gets SIGTERM in the middle of an answer. The second one writes the rest. */
 async function checkRestart(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "chats-"));
-  const first = await startHost(folder);
+  const postgres = await startPostgres();
+  const first = await startHost(postgres.url);
   const response = await fetch(`${first.url}/coat`, { method: "POST" });
   let events = "";
   for await (const chunk of response.body ?? []) {
@@ -183,12 +195,13 @@ async function checkRestart(): Promise<void> {
   }
   assert.match(events, /"drained"/);
   await first.ended;
-  const second = await startHost(folder);
-  const whole = await (await fetch(`${second.url}/coat`)).text();
+  const second = await startHost(postgres.url);
+  let whole = "";
+  while (!whole.includes('"completed"')) whole = await (await fetch(`${second.url}/coat`)).text(); // it listens before it resumes
   assert.match(whole, /Let me see\. .*Yes, take a coat\..*"completed"/s);
   second.child.kill("SIGTERM");
   assert.deepEqual(await second.ended, [0, null]);
-  rmSync(folder, { recursive: true, force: true });
+  await postgres.stop();
   console.log("✓ a server that restarts finishes its answers");
 }
 
@@ -198,13 +211,11 @@ interface HostProcess {
   readonly ended: Promise<unknown>;
 }
 
-async function startHost(folder: string): Promise<HostProcess> {
+async function startHost(database: string): Promise<HostProcess> {
   const program = fileURLToPath(new URL("host-server.ts", import.meta.url));
   const stdio = ["ignore", "pipe", "inherit"] as const;
-  const child = spawn(process.execPath, [...process.execArgv, program, folder], {
-    stdio: [...stdio],
-    env: { ...process.env, PORT: "0" },
-  });
+  const env = { ...process.env, PORT: "0", DATABASE_URL: database };
+  const child = spawn(process.execPath, [...process.execArgv, program], { stdio: [...stdio], env });
   const ended = once(child, "exit");
   const [url] = (await Promise.race([once(createInterface(child.stdout), "line"), ended])) as [string];
   return { child, url, ended };
