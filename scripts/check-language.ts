@@ -32,6 +32,7 @@ const phrases: readonly Phrase[] = [
   { pattern: /\bbeside\b/i, why: 'write "next to" for a place, "besides" for an addition, "while" for a time' },
   { pattern: /, also (if|when|after|from|through|those|without)\b/, why: 'write "even if", "including those"' },
   { pattern: /\bin any case\b/i, why: 'write "either way" or "regardless"' },
+  { pattern: /\b(another( \w+){1,2}|something else) than\b/i, why: 'write "a different ... than" or "something other than"' },
   { pattern: /\bwhile (a|the|its) (run|model|worker) works\b/i, why: 'write "is running", "is working" or "during the run"' },
   { pattern: /\bcalls? of (an unknown|another|a hidden) tool\b/i, why: 'write "call to"' },
   { pattern: /` of `turnwright/, why: 'write "from"' },

@@ -136,7 +136,7 @@ export const anthropicModelRules: readonly Rule[] = [
     },
   },
   {
-    rule: "A system message in the list comes after a user message, and before an assistant message or at the end. Some models accept none.",
+    rule: "A system message in `messages` comes after a user message, and before an assistant message or at the end. Some models accept none.",
     source: "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
     refuses: ({ items, model }) =>
       firstOf(items, ({ role, at }) => {

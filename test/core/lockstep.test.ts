@@ -1,4 +1,4 @@
-// Random programs on an engine that refuses steps in another order than the first time.
+// Random programs on an engine that refuses steps in a different order than the first time.
 
 import { expect, test } from "vitest";
 import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/loop/replay/lockstep.ts";

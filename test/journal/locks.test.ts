@@ -137,7 +137,7 @@ describe("fileJournal with two writers of one file", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("rejects other runs with the same file while a run writes it, without ending the first run", async () => {
+  it("rejects other runs with the same file while a run is writing to it, without ending the first run", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);

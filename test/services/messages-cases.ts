@@ -233,7 +233,7 @@ const rows: readonly Row[] = [
   ],
   [
     "anthropic",
-    "A system message in the list",
+    "A system message in `messages`",
     body([user, { role: "system", content: "Be brief." }], {}, "claude-opus-5"),
     body([user, assistant, { role: "system", content: "Be brief." }, user], {}, "claude-opus-5"),
   ],

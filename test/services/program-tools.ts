@@ -54,7 +54,7 @@ const schemas: { readonly [name: string]: JsonSchema } = {
   },
 };
 
-/** Tools that go on in another way than with a result. */
+/** Tools that continue in a way other than with a result. */
 export const oddTools: readonly string[] = ["pays", "asks", "restarts", "outside", "release", "agent"];
 
 export const toolNames: readonly string[] = [

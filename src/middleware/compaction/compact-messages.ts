@@ -247,7 +247,7 @@ function thresholdFor(provider: Provider, settings: Settings): number | undefine
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
   if (!isCompaction(given))
-    throw invalidOption("The argument of compactMessages().startWith()", 'the "compaction" from the result of a run', given);
+    throw invalidOption("The argument of compactMessages().startWith()", 'the "compaction" from a run\'s result', given);
   const { summary, count, kept } = given;
   return { summary, count, kept };
 }

@@ -169,6 +169,6 @@ export function checkLastRequest(given: LastRequest): LastRequest {
     isRecord(settings) &&
     isListOf(messages, isGroup);
   if (!isFit)
-    throw invalidOption("The argument of watchPromptCache().startWith()", 'the "cache.last" from the result of a run', given);
+    throw invalidOption("The argument of watchPromptCache().startWith()", 'the "cache.last" from a run\'s result', given);
   return structuredClone(given);
 }

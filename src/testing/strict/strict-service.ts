@@ -41,7 +41,7 @@ export interface StrictService {
   /** All requests in order, including refused ones. */
   readonly requests: readonly StrictRequest[];
   readonly refusals: readonly StrictRefusal[];
-  /** Starts a `node:http` server at 127.0.0.1 on a free port. */
+  /** Starts a `node:http` server on 127.0.0.1, on a free port. */
   listen(): Promise<StrictServer>;
 }
 

@@ -1,4 +1,4 @@
-// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in another order than an
+// Simulates a workflow engine that identifies steps by their order. Throws if a process requests steps in a different order than an
 // earlier process.
 
 import type { Journal } from "turnwright";

@@ -17,7 +17,7 @@ type Describe = (line: LoggedLine) => NoteText;
 
 const notices: { readonly [kind: string]: string | undefined } = {
   "still-working": "Notice for the user: the run is still working",
-  "max-iterations": "Notice for the user: the limit of iterations was reached",
+  "max-iterations": "Notice for the user: the iteration limit was reached",
   "tool-error-cap": "Notice for the user: too many tool errors in a row",
   "stream-timeout": "Notice for the user: the stream timed out",
   "unmarked-restart": "A tool returned a context restart as plain data, which has no effect: it must return contextRestart(...)",
