@@ -10,6 +10,7 @@ import {
   type PageFailure,
   pipeUIMessageStream,
   readUIChatRequest,
+  toUIMessages,
   toUIMessageStreamResponse,
 } from "turnwright/ui-message-stream";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
@@ -18,6 +19,7 @@ import {
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
 } from "ai";
 import { useEffect } from "react";
 import { z } from "zod";
@@ -122,6 +124,41 @@ function useGoOn({ messages, status, error, resumeStream }: ReturnType<typeof us
 // #endregion cut
 assert.equal(typeof useGoOn, "function");
 
+// #region load
+/** GET /api/chat/:id. Check here that the user may use this chat. */
+async function load(id: string): Promise<Response> {
+  const { status, messages = [], turns } = (await host.status(id)) ?? {};
+  const isOpen = status === "running" || status === "suspended"; // the page then streams the last answer
+  const end = isOpen ? messages.map(({ role }) => role).lastIndexOf("user") + 1 : messages.length;
+  const shown = toUIMessages(messages.slice(0, end), { version: 7, turns });
+  return Response.json({ messages: shown.messages, isOpen });
+}
+// #endregion load
+
+// #region stored
+interface Stored {
+  readonly messages: UIMessage[];
+  readonly isOpen: boolean;
+}
+
+/** Shows what the server has stored of the chat, and goes on with an answer that is not complete. */
+function useStored({ id, setMessages, resumeStream }: ReturnType<typeof useChat>): void {
+  useEffect(() => {
+    let isShown = true;
+    const show = async (): Promise<void> => {
+      const response = await fetch(`/api/chat/${id}`);
+      const { messages, isOpen } = (await response.json()) as Stored;
+      if (!isShown) return;
+      setMessages(messages);
+      if (isOpen) await resumeStream(); // sends GET /api/chat/:id/stream
+    };
+    show().catch(console.error);
+    return () => void (isShown = false);
+  }, [id, setMessages, resumeStream]);
+}
+// #endregion stored
+assert.equal(typeof useStored, "function");
+
 // #region files
 const transport = new DefaultChatTransport({
   // By default, each request contains the whole chat, with all its photos. The server only reads the last message.
@@ -160,6 +197,11 @@ const answered = await (await postMessage(post({ id: "simple", messages: [user] 
 assert.match(answered, /"delta":"I pay\."/);
 const first = await (await answer(post({ id: "chat", messages: [user] }))).text();
 assert.match(first, /"tool-approval-request","approvalId":"chat\/1:call_i0_0"/);
+const listShown = async (id: string): Promise<object> => {
+  const { messages, isOpen } = (await (await load(id)).json()) as Stored;
+  return { isOpen, ids: messages.map((message) => message.id) };
+};
+assert.deepEqual(await listShown("chat"), { isOpen: true, ids: ["u"] });
 const approval = { id: "chat/1:call_i0_0", approved: true };
 const parts = [{ type: "tool-pay", toolCallId: "chat/1:call_i0_0", state: "approval-responded", approval }];
 const waiting = post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts }] });
@@ -168,6 +210,8 @@ const second = await (await answer(post({ id: "chat", messages: [user, { id: "ch
 assert.doesNotMatch(second, /I pay/);
 assert.match(second, /"delta":"Paid\."/);
 assert.match(await (await reload("chat")).text(), /"delta":"I pay\."[^]*"delta":"Paid\."/);
+assert.deepEqual(await listShown("chat"), { isOpen: false, ids: ["u", "chat/1"] });
+assert.deepEqual(await listShown("unknown"), { isOpen: false, ids: [] });
 assert.equal((await reload("unknown")).status, 204);
 assert.equal(stopRun("chat").status, 409); // its run has ended
 const live = await answer(post({ id: "live", messages: [user] }));
