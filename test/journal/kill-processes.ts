@@ -1,14 +1,15 @@
-// Starts processes that kill themselves in the middle of a run, and checks that another process can resume the run.
+// Starts processes that kill themselves in the middle of a run, and checks that another process can resume the run. A kill leaves the
+// files as they are, so one process that copies its files at each moment replaces a killed process per moment.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { expect } from "vitest";
 import type { LoopResult } from "turnwright";
 import { answersOf } from "../loop/play.ts";
 import { readRecords } from "./folder.ts";
-import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
+import { type Death, folderIn, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
 
 export interface Whole {
   readonly result: LoopResult;
@@ -42,40 +43,33 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
   ];
 }
 
-export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
-
-export function folderOf(folder: string, death: Death | "whole"): string {
-  const own = join(folder, (death === "whole" ? death : nameOf(death)).replaceAll("/", "_"));
-  mkdirSync(own);
-  return own;
+/** Runs the whole life in a process that copies its files at each moment to `copies`. Returns a life for each death. */
+export async function copyAtDeaths(life: Life, copies: string, deaths: readonly Death[]): Promise<readonly ShortLife[]> {
+  expect(await endOf({ ...life, copies })).toBe(0);
+  return deaths.map((death) => ({ ...life, folder: folderIn(copies, death), death }));
 }
 
-export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
-  const program = join(folder, "life.mjs");
-  await build({
-    stdin: {
-      contents: 'import { live } from "./killed-run.ts"; await live(JSON.parse(process.argv[2]));',
-      resolveDir: resolve("test/journal"),
-    },
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-  });
-  const ends = new Map<ShortLife, unknown>();
-  const waiting = [...lives];
-  const takeTurns = async (): Promise<void> => {
-    for (let life = waiting.pop(); life !== undefined; life = waiting.pop()) ends.set(life, await endOf(program, life));
-  };
-  await Promise.all([takeTurns(), takeTurns(), takeTurns()]);
-  return ends;
-}
-
-function endOf(program: string, life: Life): Promise<unknown> {
+/** Runs a life in its own process. Resolves to the signal or the exit code that ended the process. */
+export async function endOf(life: Life): Promise<unknown> {
+  const program = join(life.folder, "..", "life.mjs");
+  if (!existsSync(program)) await buildLife(program);
   const child = spawn(process.execPath, [program, JSON.stringify(life)], { stdio: "inherit" });
   return new Promise((settle, reject) => {
     child.on("error", reject);
     child.on("exit", (code, signal) => settle(signal ?? code));
+  });
+}
+
+function buildLife(outfile: string): Promise<unknown> {
+  return build({
+    stdin: {
+      contents: 'import { live } from "./killed-run.ts"; await live(JSON.parse(process.argv[2]));',
+      resolveDir: resolve("test/journal"),
+    },
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
   });
 }
 

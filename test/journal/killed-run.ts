@@ -1,7 +1,7 @@
-// A run with parallel tools, approvals and a nested run. Its process kills itself at a chosen moment. The journal and the notes
-// about side effects are in files, which outlive the process.
+// A run with parallel tools, approvals and a nested run. Its process kills itself at a chosen moment, or copies its files at each
+// moment. The journal and the notes about side effects are in files, which outlive the process.
 
-import { appendFileSync } from "node:fs";
+import { appendFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
 import {
   approve,
@@ -18,7 +18,7 @@ import {
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 
-/** The moment at which a process kills itself: before or after its n-th record, or inside a tool. */
+/** The moment at which a process dies: before or after its n-th record, or inside a tool. */
 export type Death =
   | { readonly when: "before record" | "after record"; readonly count: number }
   | { readonly when: "during step"; readonly key: string };
@@ -26,11 +26,17 @@ export type Death =
 export interface Life {
   readonly folder: string;
   readonly death?: Death | undefined;
+  /** A folder that gets a copy of the files at each moment. A process that was killed at this moment would have left the same files. */
+  readonly copies?: string | undefined;
   readonly asks?: boolean | undefined;
   /** True if payments and digging get their results from outside the run. */
   readonly defers?: boolean | undefined;
   readonly answers?: LoopOptions["answers"];
 }
+
+export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
+
+export const folderIn = (root: string, death: Death): string => join(root, nameOf(death).replaceAll("/", "_"));
 
 export const safeTools: ReadonlySet<string> = new Set(["look"]);
 
@@ -53,7 +59,11 @@ const outer: readonly MockMessage[] = [
 const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
-export function live({ folder, death, asks, defers, answers }: Life): Promise<LoopResult> {
+export function live({ folder, death, copies, asks, defers, answers }: Life): Promise<LoopResult> {
+  const pass = (moment: Death): void => {
+    if (copies !== undefined) cpSync(folder, folderIn(copies, moment), { recursive: true });
+    if (death !== undefined && nameOf(death) === nameOf(moment)) die();
+  };
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
   const policy: Approve = ({ callId, name, args }) => {
     note(`approved ${callId}`);
@@ -76,7 +86,7 @@ export function live({ folder, death, asks, defers, answers }: Life): Promise<Lo
         const key = idempotencyKey.slice("killed/".length);
         note(`began ${key}`);
         await Promise.resolve();
-        if (death?.when === "during step" && death.key === key) die();
+        pass({ when: "during step", key });
         note(`ended ${key}`);
         return defers === true && (name === "pay" || name === "dig") ? defer() : args;
       },
@@ -98,28 +108,27 @@ export function live({ folder, death, asks, defers, answers }: Life): Promise<Lo
     tools: [make("note"), make("look"), make("pay"), research],
     messages: [{ role: "user", content: "Go." }],
     runId: "killed",
-    journal: mortalJournal(folder, death),
+    journal: mortalJournal(folder, pass),
     middleware: [approve(policy)],
     ...(answers !== undefined && { answers }),
   });
 }
 
-function mortalJournal(folder: string, death: Death | undefined): Journal {
+function mortalJournal(folder: string, pass: (moment: Death) => void): Journal {
   let begun = 0;
   let written = 0;
   const journal = fileJournal(journalIn(folder), {
     fsync: false,
     redact({ answer }) {
       begun += 1;
-      if (death?.when === "before record" && death.count === begun) die();
+      pass({ when: "before record", count: begun });
       return answer;
     },
   });
   const step: Journal["step"] = async (key, body) => {
-    const ran = new Set<string>();
-    const answer = await journal.step(key, () => (ran.add(key), body()));
-    written += ran.size;
-    if (death?.when === "after record" && written >= death.count) die();
+    let hasRun = false;
+    const answer = await journal.step(key, () => ((hasRun = true), body()));
+    if (hasRun) pass({ when: "after record", count: (written += 1) });
     return answer;
   };
   return { ...journal, step };
