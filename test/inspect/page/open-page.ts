@@ -35,23 +35,33 @@ export async function openRunPage(
   return openHtml(browser, await renderRunPage(logs), options);
 }
 
-export async function openHtml(browser: Browser, html: string, options: OpenOptions = {}): Promise<OpenPage> {
-  const folder = mkdtempSync(join(tmpdir(), "run-page-"));
-  const file = join(folder, "run.html");
-  writeFileSync(file, html);
-  const { hash = "", ...rest } = options;
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...rest });
+interface Tab {
+  readonly page: Page;
+  /** The URL of the page, without a hash. */
+  url: string;
+  problems: string[];
+  requests: string[];
+  dialogs: string[];
+}
+
+const viewport = { width: 1200, height: 800 };
+
+/** Tabs that no test uses. Chromium starts processes for each new context, which costs more time than a page of runs takes. */
+const idleTabs = new WeakMap<Browser, Tab[]>();
+
+async function openTab(browser: Browser, options: BrowserContextOptions): Promise<Tab> {
+  const context = await browser.newContext({ viewport, ...options });
   context.setDefaultTimeout(10_000);
-  const [problems, requests, dialogs]: [string[], string[], string[]] = [[], [], []];
+  const tab: Tab = { page: await context.newPage(), url: "", problems: [], requests: [], dialogs: [] };
   context.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+    if (message.type() === "error" || message.type() === "warning") tab.problems.push(message.text());
   });
-  context.on("weberror", (error) => problems.push(String(error.error())));
+  context.on("weberror", (error) => tab.problems.push(String(error.error())));
   context.on("request", (request) => {
-    if (!request.url().startsWith(pathToFileURL(file).href)) requests.push(request.url());
+    if (!request.url().startsWith(tab.url)) tab.requests.push(request.url());
   });
   context.on("dialog", (dialog) => {
-    dialogs.push(dialog.message());
+    tab.dialogs.push(dialog.message());
     void dialog.dismiss();
   });
   await context.addInitScript(() => {
@@ -59,15 +69,37 @@ export async function openHtml(browser: Browser, html: string, options: OpenOpti
       console.error(`policy violation: ${violatedDirective} ${blockedURI}`);
     });
   });
-  const page = await context.newPage();
+  return tab;
+}
+
+async function clear(tab: Tab): Promise<void> {
+  await tab.page.goto("about:blank");
+  await tab.page.setViewportSize(viewport);
+  [tab.problems, tab.requests, tab.dialogs] = [[], [], []];
+}
+
+export async function openHtml(browser: Browser, html: string, options: OpenOptions = {}): Promise<OpenPage> {
+  const folder = mkdtempSync(join(tmpdir(), "run-page-"));
+  const file = join(folder, "run.html");
+  writeFileSync(file, html);
+  const { hash = "", ...own } = options;
+  const isUsual = Object.keys(own).length === 0;
+  const idle = idleTabs.get(browser) ?? [];
+  idleTabs.set(browser, idle);
+  const tab = (isUsual ? idle.pop() : undefined) ?? (await openTab(browser, own));
+  tab.url = pathToFileURL(file).href;
+  const { page, problems, requests, dialogs } = tab;
   const open = async (to: string): Promise<void> => {
     await page.goto("about:blank");
-    await page.goto(`${pathToFileURL(file).href}${to}`);
+    await page.goto(`${tab.url}${to}`);
     await page.locator("main").waitFor();
   };
   await open(hash);
   const close = async (): Promise<void> => {
-    await context.close();
+    if (isUsual) {
+      await clear(tab);
+      idle.push(tab);
+    } else await page.context().close();
     rmSync(folder, { recursive: true, force: true });
   };
   return { page, problems, requests, dialogs, open, close };
