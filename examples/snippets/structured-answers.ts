@@ -1,6 +1,7 @@
 // Runs whose answers are typed values.
 
 import assert from "node:assert/strict";
+import { isTextUIPart, parsePartialJson, readUIMessageStream } from "ai";
 import { z } from "zod";
 import {
   defineAgentTool,
@@ -13,6 +14,7 @@ import {
 } from "turnwright";
 import { createPartialOutput, partialOutputs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { toUIMessageStream } from "turnwright/ui-message-stream";
 
 const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
 const tools = [
@@ -97,9 +99,22 @@ const tools = [
   const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   for await (const { city = "", celsius = "?" } of partialOutputs(stream)) console.log(`${city}: ${celsius}`);
   const { output } = await stream.result;
-  // Writes "Os: ?" and "Oslo: 7". `output` is the validated value.
+  // Writes a line each time that the value has grown, such as "Os: ?" and "Oslo: 7". `output` is the validated value.
   // #endregion partial
   assert.deepEqual([shown, output], [["Os: ?", "Oslo: 7"], { city: "Oslo", celsius: 7 }]);
+}
+
+{
+  // A page with `useChat` reads the value from the text.
+  const provider = createMockProvider([[text('{"city":"Os'), text('lo","celsius":7}')]]);
+  const middleware = [structuredOutput(z.object({ city: z.string(), celsius: z.number() }))];
+  const shown = new Set<string>();
+  const stream = toUIMessageStream(streamToolLoop({ provider, messages, middleware }), { version: 6 });
+  for await (const { parts } of readUIMessageStream({ stream })) {
+    const { value } = await parsePartialJson(parts.findLast(isTextUIPart)?.text);
+    if (value !== undefined) shown.add(JSON.stringify(value));
+  }
+  assert.deepEqual([...shown], ['{"city":"Os"}', '{"city":"Oslo","celsius":7}']);
 }
 
 {

@@ -55,7 +55,8 @@ async function postMessage(request: Request): Promise<Response> {
 
 // #region answer
 const shared = globalThis as { host?: RunHost }; // survives the hot reload of a development server
-const host = (shared.host ??= createRunHost()); // in your program: with a store in files or in Postgres
+const host = (shared.host ??= createRunHost()); // in your program, pass { store: postgresConversationStore(pool) }
+const version = 7; // the major version of `ai` in the page
 
 /** POST /api/chat. The body has a new message, or answers for calls that wait. */
 async function answer(request: Request): Promise<Response> {
@@ -77,7 +78,7 @@ async function reload(id: string): Promise<Response> {
     const resumed = await host.resume(id, { provider, tools }); // after a crash or a deployment
     if (resumed.kind === "busy") return new Response("Try again in 30 seconds.", { status: 503 }); // another process has it
   }
-  return toUIMessageStreamResponse(host.join(id), { version: 7 }); // status 204 if there is no run to read
+  return toUIMessageStreamResponse(host.join(id), { version }); // status 204 if there is no run to read
 }
 
 /** DELETE /api/chat/:id/run. Check here that the user may use this chat. */
@@ -87,7 +88,7 @@ function stopRun(id: string): Response {
 
 function show(run: HostedRun, from: "start" | "live"): Response {
   void run.result.then(({ error }) => error !== undefined && console.error(error), console.error); // the page has no details
-  return toUIMessageStreamResponse(run.join(), { version: 7, from });
+  return toUIMessageStreamResponse(run.join(), { version, from });
 }
 
 const refuse = (): Response => new Response("This is not possible now. Reload the page.", { status: 409 });
@@ -130,7 +131,7 @@ async function load(id: string): Promise<Response> {
   const { status, messages = [], turns } = (await host.status(id)) ?? {};
   const isOpen = status === "running" || status === "suspended"; // the page then streams the last answer
   const end = isOpen ? messages.map(({ role }) => role).lastIndexOf("user") + 1 : messages.length;
-  const shown = toUIMessages(messages.slice(0, end), { version: 7, turns });
+  const shown = toUIMessages(messages.slice(0, end), { version, turns });
   return Response.json({ messages: shown.messages, isOpen });
 }
 // #endregion load
