@@ -6,7 +6,7 @@ import { reportTo } from "../shared/adapters/request-changes.ts";
 import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
-import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
+import { type ChatSettings, checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 import { describeClient, explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
@@ -28,6 +28,37 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
  * (github.com/mnfst/llm-gateway/issues/1862, github.com/agentscope-ai/QwenPaw/issues/433, github.com/shiaho777/web-to-app/pull/452).
  */
 const needsReasoning = /reasoning_content\b.{0,40}(?:passed back|missing)/;
+
+/**
+ * Matches errors from servers that refuse a call beside the content null: LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261),
+ * llama.cpp (github.com/ggml-org/llama.cpp/issues/13471), Ollama (github.com/SAIL-Research-Lab/cheetahclaws/pull/72) and Pydantic
+ * (github.com/mistralai/mistral-common/issues/324).
+ */
+const refusesNull = /\bcontent\b.{0,60}(?:\bstring\b|<nil>)/i;
+
+/** The form of the messages, which may change after a refusal. */
+function createForm(settings: ChatSettings) {
+  function change(changes: Partial<ChatSettings>): void {
+    form.settings = { ...form.settings, ...changes };
+    form.toMessages = createMessageConverter(form.settings);
+  }
+  const form = {
+    settings,
+    toMessages: createMessageConverter(settings),
+    /** Returns true if the request that had this form should be sent again in another one. */
+    adapt(message: string, { isEchoed, hasNull }: { readonly isEchoed: boolean; readonly hasNull: boolean }): boolean {
+      const { echoReasoning, quirks } = form.settings;
+      if (needsReasoning.test(message)) {
+        if (echoReasoning === undefined) change({ echoReasoning: "reasoning_content" });
+        return !isEchoed;
+      }
+      if (!hasNull || !refusesNull.test(message)) return false;
+      if (quirks.callText === undefined) change({ quirks: { ...quirks, callText: "" } });
+      return true;
+    },
+  };
+  return form;
+}
 
 /**
  * Creates a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
@@ -53,28 +84,30 @@ const needsReasoning = /reasoning_content\b.{0,40}(?:passed back|missing)/;
 export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
   keepErrorBodies(settings.client, settings.client.chat.completions);
-  let toMessages = createMessageConverter(settings);
+  const form = createForm(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   const hints = describeClient(settings.client, "It usually ends with /v1.");
-  let { includeUsage, maxTokensField, echoReasoning } = settings;
+  let { includeUsage, maxTokensField } = settings;
   let isFieldReplaced = false;
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     let asksUsage = false;
     let askedField = maxTokensField;
     let isEchoed = false;
+    let hasNull = false;
     return {
       open: async (signal) => {
         const report = reportTo(out);
         const body = buildChatBody(fitMedia(request), {
           settings: { ...settings, includeUsage, maxTokensField },
-          toMessages,
+          toMessages: form.toMessages,
           report,
         });
         asksUsage = "stream_options" in body;
         askedField = maxTokensField;
-        isEchoed = echoReasoning !== undefined;
+        isEchoed = form.settings.echoReasoning !== undefined;
+        hasNull = body.messages.some((message) => "content" in message && message.content === null);
         if (settings.includeUsage && !includeUsage)
           report({ by: "adapter", field: "includeUsage", action: "removed", reason: "unsupported" });
         call.sending?.(body, settings);
@@ -92,14 +125,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
           maxTokensField = limitFields.find((name) => name !== askedField) ?? askedField;
           return true;
         }
-        if (needsReasoning.test(message)) {
-          if (isEchoed) return false;
-          if (echoReasoning === undefined) {
-            echoReasoning = "reasoning_content";
-            toMessages = createMessageConverter({ ...settings, echoReasoning });
-          }
-          return true;
-        }
+        if (form.adapt(message, { isEchoed, hasNull })) return true;
         if (!asksUsage || !refusesUsage.test(message)) return false;
         asksUsage = false;
         includeUsage = false;
