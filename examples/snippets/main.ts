@@ -3,6 +3,7 @@
 const snippets = [
   () => import("./ag-ui.ts"),
   () => import("./ai-sdk.ts"),
+  () => import("./another-approves.ts"),
   () => import("./approvals.ts"),
   () => import("./browser.ts"),
   () => import("./budgets.ts"),
