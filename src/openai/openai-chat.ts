@@ -30,7 +30,7 @@ const limitFields = ["max_completion_tokens", "max_tokens"] as const;
 const needsReasoning = /reasoning_content\b.{0,40}(?:passed back|missing)/;
 
 /**
- * Matches errors from servers that refuse a call beside the content null: LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261),
+ * Matches errors from servers that refuse a call with the content null: LM Studio (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261),
  * llama.cpp (github.com/ggml-org/llama.cpp/issues/13471), Ollama (github.com/SAIL-Research-Lab/cheetahclaws/pull/72) and Pydantic
  * (github.com/mistralai/mistral-common/issues/324).
  */
