@@ -36,6 +36,12 @@ const needsReasoning = /reasoning_content\b.{0,40}(?:passed back|missing)/;
  */
 const refusesNull = /\bcontent\b.{0,60}(?:\bstring\b|<nil>)/i;
 
+/** The form of a refused request. */
+interface SentForm {
+  readonly isEchoed: boolean;
+  readonly messages: readonly object[];
+}
+
 /** The form of the messages, which may change after a refusal. */
 function createForm(settings: ChatSettings) {
   function change(changes: Partial<ChatSettings>): void {
@@ -46,13 +52,13 @@ function createForm(settings: ChatSettings) {
     settings,
     toMessages: createMessageConverter(settings),
     /** Returns true if the request that had this form should be sent again in another one. */
-    adapt(message: string, { isEchoed, hasNull }: { readonly isEchoed: boolean; readonly hasNull: boolean }): boolean {
+    adapt(message: string, { isEchoed, messages }: SentForm): boolean {
       const { echoReasoning, quirks } = form.settings;
       if (needsReasoning.test(message)) {
         if (echoReasoning === undefined) change({ echoReasoning: "reasoning_content" });
         return !isEchoed;
       }
-      if (!hasNull || !refusesNull.test(message)) return false;
+      if (!refusesNull.test(message) || !messages.some((one) => "content" in one && one.content === null)) return false;
       if (quirks.callText === undefined) change({ quirks: { ...quirks, callText: "" } });
       return true;
     },
@@ -95,7 +101,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
     let asksUsage = false;
     let askedField = maxTokensField;
     let isEchoed = false;
-    let hasNull = false;
+    let messages: readonly object[] = [];
     return {
       open: async (signal) => {
         const report = reportTo(out);
@@ -107,7 +113,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
         asksUsage = "stream_options" in body;
         askedField = maxTokensField;
         isEchoed = form.settings.echoReasoning !== undefined;
-        hasNull = body.messages.some((message) => "content" in message && message.content === null);
+        ({ messages } = body);
         if (settings.includeUsage && !includeUsage)
           report({ by: "adapter", field: "includeUsage", action: "removed", reason: "unsupported" });
         call.sending?.(body, settings);
@@ -125,7 +131,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
           maxTokensField = limitFields.find((name) => name !== askedField) ?? askedField;
           return true;
         }
-        if (form.adapt(message, { isEchoed, hasNull })) return true;
+        if (form.adapt(message, { isEchoed, messages })) return true;
         if (!asksUsage || !refusesUsage.test(message)) return false;
         asksUsage = false;
         includeUsage = false;
