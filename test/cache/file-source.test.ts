@@ -248,8 +248,8 @@ describe("fileSource: a large file", () => {
     );
   });
 
-  it("reads the end of a 250 MB file with less than 150 MB of memory", async () => {
-    const read = readFrom(fileSource(createLargeFile(250e6)));
+  it("reads the end of a 400 MB file with less than 150 MB of memory", async () => {
+    const read = readFrom(fileSource(createLargeFile(400e6)));
     let peak = 0;
     const before = process.memoryUsage().rss;
     const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);
