@@ -37,7 +37,7 @@ describe("the run log from runLog", () => {
       limits: { maxIterations: 5, maxTokens: Infinity, onUnknownCost: "continue" },
       timeouts: { toolMs: 9 },
       middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
-      session: { conversationId: "c1", userId: "u1", locale: "de" },
+      session: { conversationId: "c1", userId: "user-987654", locale: "de" },
     });
     expect(log.runs[0]).toMatchObject({
       runId: "r",
@@ -54,7 +54,7 @@ describe("the run log from runLog", () => {
       startedAt: start,
       toolCallsExecuted: 0,
     });
-    expect(lines.join("")).not.toContain("u1");
+    expect(lines.join("")).not.toContain("user-987654");
   });
 
   it("contains a stream's request, first token and output, with times", async () => {
